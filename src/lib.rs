@@ -1,0 +1,12 @@
+//! sales-concierge: a Slack bot in front of a sales database.
+//!
+//! The flow, in reading order: [`http`] takes a signed request, `slack::inbound` reads it, [`thread`] answers one
+//! message at a time in a thread by driving [`agent`], which asks a model and calls tools through [`mcp`] as far as
+//! [`policy`] allows. A write becomes one of the [`proposals`], shown as a card by the [`outbox`]; a press is a row,
+//! claimed and settled once. [`sales`] is the MCP server at the other end. `docs/architecture.md` tells the rest.
+
+pub mod domain;
+pub mod records;
+pub(crate) mod sqlite;
+pub mod words;
+pub mod work;

@@ -1,0 +1,3 @@
+//! Parses the command line and calls [`sales_concierge::commands`].
+
+fn main() {}
