@@ -5,8 +5,14 @@
 //! [`policy`] allows. A write becomes one of the [`proposals`], shown as a card by the [`outbox`]; a press is a row,
 //! claimed and settled once. [`sales`] is the MCP server at the other end. `docs/architecture.md` tells the rest.
 
+pub mod agent;
+pub mod breaker;
 pub mod domain;
+pub mod mcp;
+pub mod policy;
+pub mod proposals;
 pub mod records;
 pub(crate) mod sqlite;
+pub mod tokens;
 pub mod words;
 pub mod work;
