@@ -6,6 +6,7 @@
 //! claimed and settled once. [`sales`] is the MCP server at the other end. `docs/architecture.md` tells the rest.
 
 pub mod domain;
+pub mod playground;
 pub mod records;
 pub(crate) mod sqlite;
 pub mod words;
