@@ -11,6 +11,7 @@ pub mod domain;
 pub mod mcp;
 pub mod policy;
 pub mod proposals;
+pub mod playground;
 pub mod records;
 pub(crate) mod sqlite;
 pub mod tokens;
