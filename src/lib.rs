@@ -7,6 +7,7 @@
 
 pub mod domain;
 pub mod records;
+pub mod slack;
 pub(crate) mod sqlite;
 pub mod words;
 pub mod work;
