@@ -13,6 +13,7 @@ pub mod policy;
 pub mod proposals;
 pub mod playground;
 pub mod records;
+pub mod slack;
 pub(crate) mod sqlite;
 pub mod tokens;
 pub mod words;
