@@ -5,7 +5,10 @@
 //! [`policy`] allows. A write becomes one of the [`proposals`], shown as a card by the [`outbox`]; a press is a row,
 //! claimed and settled once. [`sales`] is the MCP server at the other end. `docs/architecture.md` tells the rest.
 
+pub mod commands;
 pub mod domain;
+pub mod playground;
+pub mod reading;
 pub mod records;
 pub(crate) mod sqlite;
 pub mod words;
