@@ -5,8 +5,13 @@
 //! [`policy`] allows. A write becomes one of the [`proposals`], shown as a card by the [`outbox`]; a press is a row,
 //! claimed and settled once. [`sales`] is the MCP server at the other end. `docs/architecture.md` tells the rest.
 
+pub mod audit;
+pub mod commands;
 pub mod domain;
 pub mod records;
+pub mod sales;
 pub(crate) mod sqlite;
+pub mod staff;
+pub mod tokens;
 pub mod words;
 pub mod work;
