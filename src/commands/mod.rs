@@ -1,3 +1,4 @@
 //! One file per subcommand.
 
 pub mod read;
+pub mod sales_server;
