@@ -327,13 +327,19 @@ impl Turns {
                 answers.push("Not proposed: the person has just cancelled exactly this. Only a new message of theirs can bring it back.".to_owned());
                 continue;
             }
+            // What replaces a card belongs to the request that the card belonged to.
+            let replaced = match &draft.replaces {
+                Some(old) => proposals::find(&mut *tx, old).await?.filter(|old| replaceable(old, run)),
+                None => None,
+            };
+            let (origin, depth) = replaced.as_ref().map_or((run.origin, run.depth), |old| (&old.origin_turn, old.depth));
             let new = New {
                 slot: Slot {
                     turn: run.turn.clone(),
                     round,
                     call_index: u32::try_from(draft.index).unwrap_or(u32::MAX),
-                    origin_turn: run.origin.clone(),
-                    depth: run.depth,
+                    origin_turn: origin.clone(),
+                    depth,
                 },
                 thread: run.thread.clone(),
                 requester: run.asker.person.clone(),
@@ -342,8 +348,8 @@ impl Turns {
                 expiry: self.expiry,
             };
             let proposal = proposals::create(&mut tx, &new).await?;
-            if let Some(old) = &draft.replaces
-                && let Some(old) = proposals::supersede(&mut tx, old, &proposal).await?
+            if let Some(old) = &replaced
+                && let Some(old) = proposals::supersede(&mut tx, &old.id, &proposal).await?
             {
                 let body = card(&old, &run.asker.name, None);
                 outbox::want(&mut tx, &card_key(&old), &place(&old.thread), &body, Duration::ZERO).await?;
@@ -411,6 +417,11 @@ impl Turns {
         }
         Ok(())
     }
+}
+
+/// Only a waiting card of the same person in the same conversation can be replaced.
+fn replaceable(old: &Proposal, run: &Run<'_>) -> bool {
+    old.state == ProposalState::Pending && old.requester == run.asker.person && old.thread == *run.thread
 }
 
 /// The outbox key of a proposal's card.
@@ -506,7 +517,7 @@ impl Status {
                 begun.store(true, std::sync::atomic::Ordering::SeqCst);
                 loop {
                     // A status lapses after two minutes; a failure to show one is nobody's trouble.
-                    if let Err(error) = slack.set_status(&thread.channel, &thread.root, &words::thinking(lang)).await {
+                    if let Err(error) = slack.set_status(&thread.channel, &thread.root, &words::thinking(lang), &[]).await {
                         tracing::debug!(%error, "status not shown");
                         return;
                     }
@@ -521,7 +532,7 @@ impl Status {
         self.task.abort();
         if self.begun.load(std::sync::atomic::Ordering::SeqCst) {
             drop(self.task.await);
-            if let Err(error) = self.slack.set_status(&self.thread.channel, &self.thread.root, "").await {
+            if let Err(error) = self.slack.set_status(&self.thread.channel, &self.thread.root, "", &[]).await {
                 tracing::debug!(%error, "status not cleared");
             }
         }
