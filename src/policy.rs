@@ -261,14 +261,9 @@ pub fn lookup_customer(code: &str) -> AllowedCall {
     host_read("get_customers", [("code_customer", code.into())])
 }
 
-/// The host's own read while it resolves a proposal: one sale of a known customer.
-pub fn lookup_sale(code_customer: &str, code_sales: &str) -> AllowedCall {
-    host_read("get_sales", [("code_customer", code_customer.into()), ("code_sales", code_sales.into())])
-}
-
-/// The host's own read while it resolves a proposal: what the caller registered, cancelled rows included.
-pub fn lookup_registrations() -> AllowedCall {
-    host_read("list_registrations", [("include_cancelled", true.into())])
+/// The host's own read while it resolves a proposal: one sale by its number, whoever registered it.
+pub fn lookup_sale(code: &str) -> AllowedCall {
+    host_read("list_registrations", [("code_sales", code.into()), ("include_cancelled", true.into())])
 }
 
 fn host_read<const N: usize>(tool: &str, arguments: [(&str, Value); N]) -> AllowedCall {

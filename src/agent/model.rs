@@ -31,6 +31,14 @@ pub struct ModelRequest {
     pub deadline: Instant,
 }
 
+impl ModelRequest {
+    /// A third of the characters: what a request costs when nobody counts.
+    pub fn estimated_tokens(&self) -> u64 {
+        let messages: usize = self.messages.iter().map(Message::chars).sum();
+        ((self.instructions.chars().count() + messages) / 3) as u64
+    }
+}
+
 /// One entry of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
@@ -49,6 +57,16 @@ pub enum Message {
         /// JSON or a sentence.
         content: String,
     },
+}
+
+impl Message {
+    fn chars(&self) -> usize {
+        match self {
+            Self::User(text) | Self::Assistant(text) | Self::Host(text) => text.chars().count(),
+            Self::Call(call) => call.arguments.iter().map(|(k, v)| k.len() + v.to_string().len()).sum(),
+            Self::Result { content, .. } => content.chars().count(),
+        }
+    }
 }
 
 /// What a model answered.
