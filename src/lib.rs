@@ -5,7 +5,6 @@
 //! [`policy`] allows. A write becomes one of the [`proposals`], shown as a card by the [`outbox`]; a press is a row,
 //! claimed and settled once. [`sales`] is the MCP server at the other end. `docs/architecture.md` tells the rest.
 
-<<<<<<< HEAD
 pub mod agent;
 pub mod app;
 pub mod audit;
