@@ -127,6 +127,27 @@ impl Stop {
         }
     }
 
+    /// Reads [`Stop::code`], which is how a stored answer keeps it.
+    pub fn from_code(code: &str) -> Option<Self> {
+        [
+            Self::ToolCalls,
+            Self::Rounds,
+            Self::RoundsInARow,
+            Self::SameCall,
+            Self::CallsPerMinute,
+            Self::Proposals,
+            Self::ArgumentsTooLong,
+            Self::Time,
+            Self::Tokens,
+            Self::ModelUnavailable,
+            Self::ModelRefused,
+            Self::ModelNonsense,
+            Self::ToolsUnavailable,
+        ]
+        .into_iter()
+        .find(|stop| stop.code() == code)
+    }
+
     /// The short code for logs, audit and metrics.
     pub fn code(self) -> &'static str {
         match self {

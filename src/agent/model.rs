@@ -99,6 +99,12 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// The sum of two replies' usage.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self { input: self.input.saturating_add(other.input), output: self.output.saturating_add(other.output) }
+    }
+
     /// Both together.
     pub fn total(self) -> u64 {
         self.input.saturating_add(self.output)
