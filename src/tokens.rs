@@ -20,3 +20,20 @@ impl CallerSigner {
         format!("{}|{tool}", who.subject())
     }
 }
+
+/// The private halves.
+#[derive(Debug)]
+pub struct Keys {
+    /// Signs callers.
+    pub caller: CallerSigner,
+}
+
+impl Keys {
+    /// New keys.
+    ///
+    /// # Errors
+    /// Never here; the real one when there is no randomness.
+    pub fn generate() -> Result<Self, std::convert::Infallible> {
+        Ok(Self { caller: CallerSigner })
+    }
+}
