@@ -8,6 +8,9 @@ use rmcp::service::{RequestContext, RoleServer};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
+use crate::domain::{ChannelId, Lang, MessageTs, TeamId, ThreadKey, TurnId, Write};
+use crate::proposals::{self, Claim, ClaimedProposal, New, Slot};
+use crate::records::Records;
 
 /// What the fake answers.
 pub(crate) enum Answer {
@@ -30,6 +33,28 @@ pub(crate) struct Seen {
 
 pub(crate) fn signer() -> CallerSigner {
     crate::tokens::Keys::generate().unwrap().caller
+}
+
+/// A proposal that a press has claimed, made the only way there is.
+pub(crate) async fn claimed(write: Write) -> ClaimedProposal {
+    let dir = tempfile::tempdir().unwrap();
+    let records = Records::open(&dir.path().join("records.sqlite")).await.unwrap();
+    let mut tx = records.begin_durable().await.unwrap();
+    let requester = Person::new("T1", "U1");
+    let turn = TurnId::new("turn");
+    let new = New {
+        slot: Slot { turn: turn.clone(), round: 1, call_index: 0, origin_turn: turn, depth: 0 },
+        thread: ThreadKey::of(&TeamId::new("T1"), &ChannelId::new("C1"), &MessageTs::new("1.000100"), None),
+        requester: requester.clone(),
+        lang: Lang::Ja,
+        write,
+        expiry: Duration::from_secs(60),
+    };
+    let proposal = proposals::create(&mut tx, &new).await.unwrap();
+    match proposals::claim(&mut tx, &proposal.id, "click", &requester, Duration::from_secs(60)).await.unwrap() {
+        Claim::Claimed(claimed) => *claimed,
+        other => panic!("{other:?}"),
+    }
 }
 
 type Script = dyn Fn(&str, &Map<String, Value>) -> Answer + Send + Sync;

@@ -1,6 +1,6 @@
 use chrono::NaiveDate;
 
-use super::fake::{Answer, Fake};
+use super::fake::{Answer, Fake, claimed};
 use super::*;
 use crate::domain::{Role, ToolCall, Write, Yen};
 use crate::policy::{Counters, Decision, Table, allow_claimed, decide};
@@ -16,15 +16,15 @@ fn read(tool: &str, arguments: Value) -> AllowedCall {
     }
 }
 
-fn write() -> AllowedCall {
-    allow_claimed(&crate::proposals::claimed_for_test(Write::AddSale {
+async fn write() -> AllowedCall {
+    allow_claimed(&claimed(Write::AddSale {
         code_customer: "0002".into(),
         name_customer: "青空農園".into(),
         department: "east".into(),
         products: "苗".into(),
         price: Yen(600),
         date_sales: NaiveDate::from_ymd_opt(2026, 11, 29).unwrap(),
-    }))
+    }).await)
 }
 
 fn hana() -> Person {
@@ -37,7 +37,7 @@ async fn a_call_carries_the_callers_token_in_meta_and_the_arguments_unchanged() 
     let mcp = fake.connect(SHORT).await;
     let output = mcp.call(read("get_customers", json!({"code_customer": "0002"})), &hana(), None).await.unwrap();
     assert_eq!(output.departments(), ["east"]);
-    let output = mcp.call(write(), &hana(), Some("approved".into())).await.unwrap();
+    let output = mcp.call(write().await, &hana(), Some("approved".into())).await.unwrap();
     assert!(!output.is_error);
     let seen = fake.seen();
     assert_eq!(Value::Object(seen[0].arguments.clone()), json!({"code_customer": "0002"}));
@@ -76,7 +76,7 @@ async fn a_dead_server_is_started_again_and_a_read_tried_once_more() {
 async fn a_write_is_sent_once_even_when_the_connection_breaks() {
     let fake = Fake::new(|_, _| Answer::Die);
     let mcp = fake.connect(SHORT).await;
-    let outcome = mcp.call(write(), &hana(), Some("approved".into())).await;
+    let outcome = mcp.call(write().await, &hana(), Some("approved".into())).await;
     assert!(matches!(outcome, Err(McpError::Unavailable(_))), "{outcome:?}");
     assert_eq!(fake.seen().len(), 1);
 }

@@ -21,3 +21,4 @@ macro_rules! words {
 
 pub mod cards;
 pub mod replies;
+pub mod work;
