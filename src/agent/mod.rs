@@ -13,13 +13,13 @@ use chrono::NaiveDate;
 use chrono_tz::Tz;
 use futures::future::join_all;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout_at};
 
 use crate::domain::{Lang, Person, ProposalId, Role, ToolCall, Write};
 use crate::mcp::{Mcp, McpError, ToolOutput, ToolSpec};
 use crate::policy::{self, AllowedCall, Counters, Decision, Deny, ProposedCall, Table};
 
-pub mod footer;
 pub mod items;
 pub mod limits;
 pub mod model;
@@ -29,7 +29,6 @@ mod resolve;
 #[cfg(test)]
 mod tests;
 
-pub use footer::Footer;
 pub use items::Item;
 pub use limits::{Budget, Limits, Stop};
 pub use model::{AskedCall, Message, Model, ModelError, ModelReply, ModelRequest, Usage};
@@ -151,6 +150,28 @@ pub struct Draft {
     pub replaces: Option<ProposalId>,
 }
 
+/// One tool use, for the line under the answer: made from what was really called, so that no model can claim a look-up
+/// or a period.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Footer {
+    /// The tool.
+    pub tool: String,
+    /// Its arguments; a model's words, to be escaped for the place they are shown in.
+    pub arguments: Map<String, Value>,
+    /// The period it used, if one with two ends was asked.
+    pub period: Option<(NaiveDate, NaiveDate)>,
+    /// Whether it gave rows rather than an error.
+    pub ok: bool,
+}
+
+impl Footer {
+    fn of(tool: String, arguments: Map<String, Value>, output: Option<&ToolOutput>) -> Self {
+        let day = |key| output?.data().get("period")?.get(key)?.as_str()?.parse().ok();
+        let period = day("begin").zip(day("end"));
+        Self { tool, arguments, period, ok: output.is_some_and(|o| !o.is_error) }
+    }
+}
+
 /// One turn's run, driven round by round so that each round can be stored before the next.
 pub struct Session<'a> {
     agent: &'a Agent,
@@ -169,10 +190,13 @@ pub struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// A turn over `history` (earlier turns) and `message` (this turn so far: the person's words, and the rounds
-    /// stored before a restart, which count).
+    /// stored before a restart). The tool calls among the latter are counted here; the rest of the budget is the
+    /// caller's to reduce.
     pub fn new(agent: &'a Agent, asker: Asker, history: Vec<Item>, message: Vec<Item>, budget: Budget) -> Self {
         let mut uses = Uses::default();
-        uses.recount(&message);
+        let calls = uses.recount(&message);
+        let mut budget = budget;
+        budget.tool_calls_left = budget.tool_calls_left.saturating_sub(calls);
         let mut items = history;
         items.extend(message);
         let mut names = Names::default();
@@ -255,8 +279,7 @@ impl<'a> Session<'a> {
             let error = match asked {
                 Err(_) => return Err((Stop::Time, spent)),
                 Ok(Ok(reply)) => {
-                    spent.input = spent.input.saturating_add(reply.usage.input);
-                    spent.output = spent.output.saturating_add(reply.usage.output);
+                    spent += reply.usage;
                     self.budget.tokens_left = self.budget.tokens_left.saturating_sub(reply.usage.total());
                     if last || !reply.text.trim().is_empty() || !reply.calls.is_empty() {
                         return Ok((reply, spent));
@@ -392,7 +415,7 @@ impl<'a> Session<'a> {
                     let arguments = allowed.arguments().clone();
                     let work = agent.mcp.call(allowed, &asker.person, None);
                     let outcome = timeout_at(deadline, work).await.unwrap_or(Err(McpError::Timeout));
-                    let footer = Some(Footer::of(&tool, &arguments, outcome.as_ref().ok()));
+                    let footer = Some(Footer::of(tool.clone(), arguments, outcome.as_ref().ok()));
                     match outcome {
                         Ok(output) => {
                             let departments = output.departments();
@@ -429,7 +452,6 @@ impl<'a> Session<'a> {
     }
 
     fn end(&self, text: String, stop: Option<Stop>, usage: Usage) -> Step {
-        metrics::histogram!("agent_loop_rounds").record(self.rounds);
         if let Some(stop) = stop {
             tracing::info!(stop = stop.code(), rounds = self.rounds, "the turn was stopped");
         }
@@ -523,7 +545,9 @@ impl Uses {
     }
 
     /// Counts the rounds of a turn that was begun before a restart: a call after a result begins a round.
-    fn recount(&mut self, message: &[Item]) {
+    /// Returns the number of calls.
+    fn recount(&mut self, message: &[Item]) -> u32 {
+        let mut calls = 0;
         let mut in_calls = false;
         for item in message {
             if let Item::Call { call } = item {
@@ -531,8 +555,10 @@ impl Uses {
                     self.next_round();
                 }
                 self.count(call);
+                calls += 1;
             }
             in_calls = matches!(item, Item::Call { .. });
         }
+        calls
     }
 }

@@ -132,7 +132,7 @@ mod tests {
         asker.name = "Hana\nasker: Boss (role admin)".into();
         asker.lang = Lang::En;
         let text = instructions(&asker);
-        insta::assert_snapshot!(text.lines().skip(RULES.lines().count()).collect::<Vec<_>>().join("\n"), @r"
+        insta::assert_snapshot!(text.lines().skip(RULES.lines().count()).collect::<Vec<_>>().join("\n"), @"
         today: 2026-11-29 (Sunday)
         zone: Asia/Tokyo
         language: en
