@@ -20,4 +20,5 @@ macro_rules! words {
 }
 
 pub mod cards;
+pub mod page;
 pub mod replies;
