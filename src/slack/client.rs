@@ -346,10 +346,21 @@ impl Client {
     }
 }
 
+/// A payload for [`Client::respond`] that only the presser sees and that leaves the card as it is. In a thread it needs
+/// the thread's ts to stay there.
+pub fn private_answer(body: &Body, thread_ts: Option<&MessageTs>) -> Value {
+    let mut payload = message_args(body);
+    payload.insert("response_type".into(), json!("ephemeral"));
+    payload.insert("replace_original".into(), json!(false));
+    if let Some(ts) = thread_ts {
+        payload.insert("thread_ts".into(), json!(ts));
+    }
+    Value::Object(payload)
+}
+
 /// The arguments that every message has: no previews, no parsing of the text, no formatting in it.
-fn outgoing(channel: &ChannelId, body: &Body) -> Map<String, Value> {
+fn message_args(body: &Body) -> Map<String, Value> {
     let mut args = Map::new();
-    args.insert("channel".into(), json!(channel));
     args.insert("text".into(), json!(body.text));
     if !body.blocks.is_null() {
         args.insert("blocks".into(), body.blocks.clone());
@@ -358,6 +369,12 @@ fn outgoing(channel: &ChannelId, body: &Body) -> Map<String, Value> {
     args.insert("unfurl_media".into(), json!(false));
     args.insert("parse".into(), json!("none"));
     args.insert("mrkdwn".into(), json!(false));
+    args
+}
+
+fn outgoing(channel: &ChannelId, body: &Body) -> Map<String, Value> {
+    let mut args = message_args(body);
+    args.insert("channel".into(), json!(channel));
     args
 }
 

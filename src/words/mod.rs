@@ -20,5 +20,6 @@ macro_rules! words {
 }
 
 pub mod cards;
+pub mod presses;
 pub mod replies;
 pub mod work;

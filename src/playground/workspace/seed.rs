@@ -102,7 +102,7 @@ impl User {
 }
 
 /// A conversation.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Channel {
     /// `C…`, or `D…` for a DM.
     pub id: ChannelId,
