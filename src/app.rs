@@ -24,13 +24,13 @@ use crate::outbox::Outbox;
 use crate::records::Records;
 use crate::slack::client::Client;
 use crate::slack::signature::Verifier;
+use crate::telemetry;
 use crate::thread::asker::Askers;
 use crate::thread::click::Clicks;
 use crate::thread::turn::Turns;
 use crate::thread::{queue, worker};
 use crate::tokens::{Keys, PublicKeys};
 use crate::work::Work;
-use crate::telemetry;
 
 /// How long running turns may take to end after the signal to stop.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -102,14 +102,16 @@ impl App {
         queue::free_all(&work).await.context("the work file does not answer")?;
 
         let token = config.slack.bot_token.clone().unwrap_or_else(|| Secret::new(""));
-        let slack = Client::new(&config.slack.api_url, &token, Duration::from_millis(config.slack.timeout_ms))
+        let slack = Client::new(&config.slack.api_url, token, Duration::from_millis(config.slack.timeout_ms))
             .context("the Slack client cannot be made")?;
         let server = sales_server(config, dir, &keys.public)?;
         let (me, mcp) = tokio::join!(slack.auth_test(), Mcp::connect(server, keys.caller.clone(), clock.clone()));
-        let me = me.with_context(|| format!("Slack at {} did not say who the bot token belongs to", config.slack.api_url))?;
+        let me =
+            me.with_context(|| format!("Slack at {} did not say who the bot token belongs to", config.slack.api_url))?;
         let mcp = Arc::new(mcp.context("the sales server did not start")?);
 
-        let model = Arc::new(openai::OpenAi::new(config.model.endpoint()).context("the model's settings cannot be used")?);
+        let model =
+            Arc::new(openai::OpenAi::new(config.model.endpoint()).context("the model's settings cannot be used")?);
         let outbox = Outbox::new(records.clone(), slack.clone());
         let company = (config.company.language, config.company.zone);
         let askers = Arc::new(Askers::new(records.clone(), slack.clone(), clock.clone(), company));
@@ -191,22 +193,17 @@ impl App {
     /// # Errors
     /// When the listener fails.
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
-        let worker = tokio::spawn(worker::run(
-            self.work.clone(),
-            self.turns,
-            self.wake_worker,
-            stop.clone(),
-            self.worker,
-        ));
+        let worker =
+            tokio::spawn(worker::run(self.work.clone(), self.turns, self.wake_worker, stop.clone(), self.worker));
         let duties = tokio::spawn(self.duties.run(stop.clone()));
         let upkeep = tokio::spawn(telemetry::upkeep());
         if let Some(listener) = self.metrics {
             let router = Router::new()
                 .route("/metrics", get(|| async { telemetry::metrics().map(|m| m.render()).unwrap_or_default() }));
             let stop = stop.clone();
-            tokio::spawn(async move {
-                axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await
-            });
+            tokio::spawn(
+                async move { axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await },
+            );
         }
         let listener = self.listener.tap_io(|stream| {
             // Answers are small: waiting to fill a packet would only delay the acknowledgement.
@@ -235,7 +232,9 @@ impl App {
 }
 
 async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
-    TcpListener::bind(address).await.with_context(|| format!("{address} cannot be listened on; is another process using it?"))
+    TcpListener::bind(address)
+        .await
+        .with_context(|| format!("{address} cannot be listened on; is another process using it?"))
 }
 
 /// How the sales server is started: this program, with an environment of exactly what it needs.

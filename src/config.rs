@@ -239,7 +239,8 @@ impl Config {
             };
         }
         let source = builder.build().map_err(|error| ConfigError(vec![error.to_string()]))?;
-        let sections = source.clone().try_deserialize::<Map<String, Value>>().map_err(|e| ConfigError(vec![e.to_string()]))?;
+        let sections =
+            source.clone().try_deserialize::<Map<String, Value>>().map_err(|e| ConfigError(vec![e.to_string()]))?;
         let mut sections = Sections { sections, faults };
         let config = Self {
             server: sections.take("server"),
@@ -291,9 +292,12 @@ pub fn optional_address(text: &str) -> Result<Option<SocketAddr>, ConfigError> {
     if text.is_empty() {
         return Ok(None);
     }
-    SocketAddr::from_str(text)
-        .map(Some)
-        .map_err(|_| ConfigError(vec![format!("server.metrics_listen ({}): not an address such as 127.0.0.1:9464", variable("server.metrics_listen"))]))
+    SocketAddr::from_str(text).map(Some).map_err(|_| {
+        ConfigError(vec![format!(
+            "server.metrics_listen ({}): not an address such as 127.0.0.1:9464",
+            variable("server.metrics_listen")
+        )])
+    })
 }
 
 fn missing(key: &str, usual: &str, hint: &str) -> String {

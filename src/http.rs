@@ -70,7 +70,9 @@ type Outcome = &'static str;
 pub async fn accept(edge: &Edge, body: &VerifiedBody) -> Result<(Outcome, String), StoreDown> {
     match inbound::event(body, &edge.me) {
         Inbound::Challenge(challenge) => Ok(("challenge", challenge)),
-        Inbound::Message(message) => bounded(store_message(edge, message)).await.map(|outcome| (outcome, String::new())),
+        Inbound::Message(message) => {
+            bounded(store_message(edge, message)).await.map(|outcome| (outcome, String::new()))
+        }
         Inbound::HomeOpened { .. } => Ok(("home_opened", String::new())),
         Inbound::Ignored(reason) => {
             tracing::debug!(reason, "event ignored");
@@ -191,17 +193,15 @@ async fn ready(State(edge): State<Arc<Edge>>) -> Response {
 
 fn verify(edge: &Edge, headers: &HeaderMap, body: Bytes) -> Result<VerifiedBody, Response> {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    edge.verifier
-        .verify(header(SIGNATURE_HEADER), header(TIMESTAMP_HEADER), body, edge.clock.now())
-        .map_err(|error| {
-            // A wrong clock refuses everything: say how wrong it is.
-            if let SignatureError::Stale { skew_s } = error {
-                tracing::warn!(skew_s, "request refused: its timestamp is too far from this machine's clock");
-            } else {
-                tracing::warn!(reason = %error, "request refused");
-            }
-            answer("unsigned", StatusCode::UNAUTHORIZED, String::new())
-        })
+    edge.verifier.verify(header(SIGNATURE_HEADER), header(TIMESTAMP_HEADER), body, edge.clock.now()).map_err(|error| {
+        // A wrong clock refuses everything: say how wrong it is.
+        if let SignatureError::Stale { skew_s } = error {
+            tracing::warn!(skew_s, "request refused: its timestamp is too far from this machine's clock");
+        } else {
+            tracing::warn!(reason = %error, "request refused");
+        }
+        answer("unsigned", StatusCode::UNAUTHORIZED, String::new())
+    })
 }
 
 fn answer(outcome: Outcome, status: StatusCode, text: String) -> Response {

@@ -17,9 +17,9 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use crate::domain::{ChannelId, MessageTs, UserId};
 use crate::records::{Records, now_ms};
-use crate::slack::text::Body;
 use crate::slack::client::{Client, SlackError};
 use crate::slack::text;
+use crate::slack::text::Body;
 
 /// How long one writer may take for a message before another may try.
 const LEASE: Duration = Duration::from_secs(20);
@@ -172,13 +172,15 @@ impl Outbox {
             self.slack.update(&place.channel, ts, &row.body).await?;
             return Ok(Some(ts.clone()));
         }
+        // Everything we post stands in a thread; what stood in none could not be looked up.
         if row.uncertain
-            && let Some(ts) = self.slack.find_by_outbox_key(&place.channel, place.thread.as_ref(), &row.key).await?
+            && let Some(thread) = &place.thread
+            && let Some(ts) = self.slack.find_by_outbox_key(&place.channel, thread, &row.key).await?
         {
             self.slack.update(&place.channel, &ts, &row.body).await?;
             return Ok(Some(ts));
         }
-        self.slack.post(&place.channel, place.thread.as_ref(), &row.body, &row.key).await.map(Some)
+        self.slack.post(&place.channel, place.thread.as_ref(), &row.body, Some(&row.key)).await.map(Some)
     }
 
     /// Whether the row is now as wished; `false` when a newer wish came in meanwhile.
@@ -211,7 +213,12 @@ impl Outbox {
         }
         .inspect(|driven| {
             if *driven != Driven::Settled {
-                tracing::warn!(outbox.key = row.key, outbox.attempts = row.attempts, reason, "message not delivered yet");
+                tracing::warn!(
+                    outbox.key = row.key,
+                    outbox.attempts = row.attempts,
+                    reason,
+                    "message not delivered yet"
+                );
             }
         })
     }
@@ -236,11 +243,17 @@ impl Outbox {
     /// Slack would not have the blocks: the same words as plain text, once.
     async fn text_only(&self, row: &Message) -> Result<Driven, sqlx::Error> {
         let body = serde_json::to_string(&text::fallback(&row.body)).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
-        self.change(row, "UPDATE outbox SET lease_until = 0, begun = 0, due_at = 0, body = $2 WHERE key = $1", &body).await
+        self.change(row, "UPDATE outbox SET lease_until = 0, begun = 0, due_at = 0, body = $2 WHERE key = $1", &body)
+            .await
     }
 
     async fn repost(&self, row: &Message) -> Result<Driven, sqlx::Error> {
-        self.change(row, "UPDATE outbox SET lease_until = 0, begun = 0, due_at = 0, posted_ts = NULL WHERE key = $1", "").await
+        self.change(
+            row,
+            "UPDATE outbox SET lease_until = 0, begun = 0, due_at = 0, posted_ts = NULL WHERE key = $1",
+            "",
+        )
+        .await
     }
 
     async fn change(&self, row: &Message, sql: &'static str, body: &str) -> Result<Driven, sqlx::Error> {
@@ -275,10 +288,18 @@ enum Verdict {
 
 fn verdict(error: &str) -> Verdict {
     match error {
-        "invalid_blocks" | "invalid_blocks_format" | "msg_blocks_too_long" | "msg_too_long" | "block_mismatch"
+        "invalid_blocks"
+        | "invalid_blocks_format"
+        | "msg_blocks_too_long"
+        | "msg_too_long"
+        | "block_mismatch"
         | "markdown_text_conflict" => Verdict::TextOnly,
         "message_not_found" => Verdict::Gone,
-        "fatal_error" | "internal_error" | "request_timeout" | "service_unavailable" | "team_added_to_org"
+        "fatal_error"
+        | "internal_error"
+        | "request_timeout"
+        | "service_unavailable"
+        | "team_added_to_org"
         | "update_failed" => Verdict::Retry,
         _ => Verdict::GiveUp,
     }

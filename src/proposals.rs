@@ -246,7 +246,8 @@ pub async fn claim(
     if let Some(row) = claimed {
         return Ok(Claim::Claimed(Box::new(read_claimed(&row)?)));
     }
-    let Some(row) = sqlx::query("SELECT * FROM proposals WHERE id = $1").bind(id.as_str()).fetch_optional(&mut *tx).await?
+    let Some(row) =
+        sqlx::query("SELECT * FROM proposals WHERE id = $1").bind(id.as_str()).fetch_optional(&mut *tx).await?
     else {
         return Ok(Claim::NotFound);
     };
@@ -344,11 +345,7 @@ pub async fn settle(
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn cancel(
-    tx: &mut SqliteConnection,
-    id: &ProposalId,
-    who: &Person,
-) -> Result<Option<Proposal>, sqlx::Error> {
+pub async fn cancel(tx: &mut SqliteConnection, id: &ProposalId, who: &Person) -> Result<Option<Proposal>, sqlx::Error> {
     let now = now_ms(tx).await?;
     sqlx::query(
         "UPDATE proposals SET state = 'cancelled', decided_team = $2, decided_user = $3, decided_at = $4, settled_at = $4
@@ -473,10 +470,11 @@ fn read(row: &SqliteRow) -> Result<Proposal, sqlx::Error> {
     let text = |column: &str| row.try_get::<String, _>(column);
     let write: Write = serde_json::from_str(&text("write")?).map_err(|e| sqlx::Error::Decode(Box::new(e)))?;
     let result: Option<String> = row.try_get("result")?;
-    let decided_by = match (row.try_get::<Option<String>, _>("decided_team")?, row.try_get::<Option<String>, _>("decided_user")?) {
-        (Some(team), Some(user)) => Some(Person::new(team, user)),
-        _ => None,
-    };
+    let decided_by =
+        match (row.try_get::<Option<String>, _>("decided_team")?, row.try_get::<Option<String>, _>("decided_user")?) {
+            (Some(team), Some(user)) => Some(Person::new(team, user)),
+            _ => None,
+        };
     Ok(Proposal {
         id: ProposalId::new(text("id")?),
         thread: ThreadKey {

@@ -99,16 +99,15 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// The sum of two replies' usage.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self { input: self.input.saturating_add(other.input), output: self.output.saturating_add(other.output) }
+    }
+
     /// Both together.
     pub fn total(self) -> u64 {
         self.input.saturating_add(self.output)
-    }
-}
-
-impl std::ops::AddAssign for Usage {
-    fn add_assign(&mut self, more: Self) {
-        self.input = self.input.saturating_add(more.input);
-        self.output = self.output.saturating_add(more.output);
     }
 }
 

@@ -22,10 +22,9 @@ pub async fn run(data_dir: PathBuf, id: String) -> Result<(), Failure> {
         Records::open(&dir.records()).await.context("the records cannot be opened").map_err(Failure::Unreachable)?;
     let lines = timeline(&records, &ProposalId::new(id)).await;
     records.close().await;
-    let lines = lines
-        .context("the records do not answer")
-        .map_err(Failure::Running)?
-        .ok_or_else(|| Failure::Usage(anyhow::anyhow!("there is no proposal of this id in {}", dir.path().display())))?;
+    let lines = lines.context("the records do not answer").map_err(Failure::Running)?.ok_or_else(|| {
+        Failure::Usage(anyhow::anyhow!("there is no proposal of this id in {}", dir.path().display()))
+    })?;
     for line in lines {
         println!("{line}");
     }
@@ -44,10 +43,11 @@ pub async fn timeline(records: &Records, id: &ProposalId) -> Result<Option<Vec<S
         proposal.created_at,
         format!("proposed for {} in {}: {}", proposal.requester.subject(), proposal.thread, proposal.write.tool()),
     ));
-    let row = sqlx::query("SELECT decided_at, settled_at, epoch, claim_click, superseded_by FROM proposals WHERE id = $1")
-        .bind(id.as_str())
-        .fetch_one(db)
-        .await?;
+    let row =
+        sqlx::query("SELECT decided_at, settled_at, epoch, claim_click, superseded_by FROM proposals WHERE id = $1")
+            .bind(id.as_str())
+            .fetch_one(db)
+            .await?;
     if let (Some(at), Some(by)) = (row.try_get::<Option<i64>, _>("decided_at")?, &proposal.decided_by) {
         events.push((at, format!("decided by {}", by.subject())));
     }
@@ -61,10 +61,12 @@ pub async fn timeline(records: &Records, id: &ProposalId) -> Result<Option<Vec<S
         }
         events.push((at, what));
     }
-    for row in sqlx::query("SELECT id, action, team, user, received_at, handled_at, outcome, body_hash FROM clicks WHERE proposal_id = $1")
-        .bind(id.as_str())
-        .fetch_all(db)
-        .await?
+    for row in sqlx::query(
+        "SELECT id, action, team, user, received_at, handled_at, outcome, body_hash FROM clicks WHERE proposal_id = $1",
+    )
+    .bind(id.as_str())
+    .fetch_all(db)
+    .await?
     {
         let text = |column: &str| row.try_get::<String, _>(column);
         events.push((
@@ -84,7 +86,11 @@ pub async fn timeline(records: &Records, id: &ProposalId) -> Result<Option<Vec<S
             events.push((at, format!("press {} handled: {outcome}", text("id")?)));
         }
     }
-    for row in sqlx::query("SELECT at, actor, event, risk FROM audit WHERE proposal = $1").bind(id.as_str()).fetch_all(db).await? {
+    for row in sqlx::query("SELECT at, actor, event, risk FROM audit WHERE proposal = $1")
+        .bind(id.as_str())
+        .fetch_all(db)
+        .await?
+    {
         events.push((
             row.try_get("at")?,
             format!(
@@ -121,5 +127,6 @@ pub async fn timeline(records: &Records, id: &ProposalId) -> Result<Option<Vec<S
 }
 
 fn time(ms: i64) -> String {
-    DateTime::from_timestamp_millis(ms).map_or_else(|| ms.to_string(), |t| t.format("%Y-%m-%d %H:%M:%S%.3fZ").to_string())
+    DateTime::from_timestamp_millis(ms)
+        .map_or_else(|| ms.to_string(), |t| t.format("%Y-%m-%d %H:%M:%S%.3fZ").to_string())
 }

@@ -19,7 +19,9 @@ pub fn run(url: Option<&str>) -> Result<(), Failure> {
     };
     let parsed = url::Url::parse(url).ok().filter(|u| u.scheme() == "https" && u.has_host());
     if parsed.is_none() {
-        return Err(Failure::Usage(anyhow::anyhow!("--url has to be an address such as https://concierge.example.com; Slack takes https only")));
+        return Err(Failure::Usage(anyhow::anyhow!(
+            "--url has to be an address such as https://concierge.example.com; Slack takes https only"
+        )));
     }
     print!("{}", MANIFEST.replace(PLACEHOLDER, url.trim_end_matches('/')));
     Ok(())

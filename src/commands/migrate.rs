@@ -15,7 +15,8 @@ use crate::work::Work;
 /// When a store cannot be opened.
 pub async fn run(data_dir: PathBuf) -> Result<(), Failure> {
     let dir = DataDir::open(&data_dir).map_err(Failure::Usage)?;
-    let records = Records::open(&dir.records()).await.context("the records cannot be opened").map_err(Failure::Unreachable)?;
+    let records =
+        Records::open(&dir.records()).await.context("the records cannot be opened").map_err(Failure::Unreachable)?;
     let work = Work::open(&dir.work()).await.context("the work file cannot be opened").map_err(Failure::Unreachable)?;
     work.close().await;
     records.close().await;

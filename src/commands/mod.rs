@@ -182,8 +182,13 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Read { today, zone } => {
             let clock = Clock::system();
             let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
-            read::run(|zone| today.unwrap_or_else(|| clock.today(zone)), zone.unwrap_or(config.company.zone), input, output)
-                .map_err(|error| RunningError(error).into())
+            read::run(
+                |zone| today.unwrap_or_else(|| clock.today(zone)),
+                zone.unwrap_or(config.company.zone),
+                input,
+                output,
+            )
+            .map_err(|error| RunningError(error).into())
         }
         Command::Explain { proposal, data_dir } => block_on(0, explain::run(data_dir, proposal)),
         Command::Manifest { url } => manifest::run(url.as_deref()),

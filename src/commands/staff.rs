@@ -88,7 +88,10 @@ async fn carry_out(records: &Records, action: Action) -> Result<(), Failure> {
             let found = staff::set_active(&mut tx, &person, false).await.map_err(failed)?;
             tx.commit().await.map_err(failed)?;
             if !found {
-                return Err(Failure::Usage(anyhow::anyhow!("{} has no staff record; see `staff list`", person.subject())));
+                return Err(Failure::Usage(anyhow::anyhow!(
+                    "{} has no staff record; see `staff list`",
+                    person.subject()
+                )));
             }
             println!("{} has no rights any more", person.subject());
         }
@@ -102,7 +105,13 @@ async fn carry_out(records: &Records, action: Action) -> Result<(), Failure> {
                     println!("{line}");
                 } else {
                     let state = if s.active { "" } else { "  (revoked)" };
-                    println!("{}  {}  {}  {}{state}", s.person.subject(), s.role.code(), s.departments.join(","), s.display_name);
+                    println!(
+                        "{}  {}  {}  {}{state}",
+                        s.person.subject(),
+                        s.role.code(),
+                        s.departments.join(","),
+                        s.display_name
+                    );
                 }
             }
         }

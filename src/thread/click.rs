@@ -13,7 +13,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use crate::agent::Item;
 use crate::audit::{self, Entry};
-use crate::domain::{ChannelId, Clock, Lang, MessageTs, Person, Proposal, ProposalId, ProposalState, TurnId, Write};
+use crate::domain::{ChannelId, Clock, Lang, Person, Proposal, ProposalId, ProposalState, TurnId, Write};
 use crate::mcp::Mcp;
 use crate::outbox::{self, Outbox, Place};
 use crate::policy;
@@ -26,7 +26,7 @@ use crate::thread::asker::Askers;
 use crate::thread::history;
 use crate::thread::turn::{MAX_DEPTH, card, card_key, count, place};
 use crate::tokens::{Approval, ApprovalSigner};
-use crate::words::cards as words;
+use crate::words::presses as words;
 
 /// How long an executor waits before a call whose outcome is unknown is made again.
 const RETRY_PAUSE: Duration = Duration::from_secs(2);
@@ -191,17 +191,15 @@ impl Clicks {
         name: &str,
     ) -> Result<Decided, sqlx::Error> {
         let Some(proposal) = proposals::find(&mut *tx, &press.proposal).await? else {
-            return self.tell(tx, press, "not_found", &words::not_found(lang)).await;
+            return self.tell(tx, press, "not_found", &words::unknown_card(lang)).await;
         };
         if proposal.requester == press.who && proposal.state == ProposalState::Pending {
             let record = staff::find(&mut *tx, &press.who).await?;
             let allowed = record.is_some_and(|s| {
-                s.active
-                    && self.table.allows(s.role, proposal.write.tool())
-                    && s.sees(proposal.write.department())
+                s.active && self.table.allows(s.role, proposal.write.tool()) && s.sees(proposal.write.department())
             });
             if !allowed {
-                return self.tell(tx, press, "not_allowed", &words::not_allowed_now(lang)).await;
+                return self.tell(tx, press, "not_allowed", &words::not_allowed(lang)).await;
             }
         }
         match proposals::claim(tx, &press.proposal, &press.id, &press.who, self.lease()).await? {
@@ -214,14 +212,11 @@ impl Clicks {
                 Ok(Decided::Execute(claimed))
             }
             Claim::Running => Ok(Decided::Nothing),
-            Claim::NotYours(p) => {
-                self.audit(tx, press, "refused_not_requester", &p).await?;
-                self.tell(tx, press, "not_yours", &words::not_yours(lang)).await
-            }
+            Claim::NotYours(p) => self.tell_not_yours(tx, press, lang, &p).await,
             Claim::Expired(p) => self.expired(tx, press, lang, &p).await,
-            Claim::Superseded(_) => self.tell(tx, press, "superseded", &words::already_superseded(lang)).await,
+            Claim::Superseded(_) => self.tell(tx, press, "superseded", &words::superseded(lang)).await,
             Claim::AlreadyDecided(p) => self.tell(tx, press, "already_decided", &already(lang, &p)).await,
-            Claim::NotFound => self.tell(tx, press, "not_found", &words::not_found(lang)).await,
+            Claim::NotFound => self.tell(tx, press, "not_found", &words::unknown_card(lang)).await,
         }
     }
 
@@ -239,19 +234,28 @@ impl Clicks {
             return Ok(Decided::Tell(vec![card_key(&proposal)]));
         }
         let Some(p) = proposals::find(&mut *tx, &press.proposal).await? else {
-            return self.tell(tx, press, "not_found", &words::not_found(lang)).await;
+            return self.tell(tx, press, "not_found", &words::unknown_card(lang)).await;
         };
         if p.requester != press.who {
-            self.audit(tx, press, "refused_not_requester", &p).await?;
-            return self.tell(tx, press, "not_yours", &words::not_yours(lang)).await;
+            return self.tell_not_yours(tx, press, lang, &p).await;
         }
         match p.state {
             ProposalState::Pending | ProposalState::Expired => self.expired(tx, press, lang, &p).await,
-            ProposalState::Superseded => {
-                self.tell(tx, press, "superseded", &words::already_superseded(lang)).await
-            }
+            ProposalState::Superseded => self.tell(tx, press, "superseded", &words::superseded(lang)).await,
             _ => self.tell(tx, press, "already_decided", &already(lang, &p)).await,
         }
+    }
+
+    async fn tell_not_yours(
+        &self,
+        tx: &mut SqliteConnection,
+        press: &Press,
+        lang: Lang,
+        proposal: &Proposal,
+    ) -> Result<Decided, sqlx::Error> {
+        self.audit(tx, press, "refused_not_requester", proposal).await?;
+        let requester = self.name_of(tx, &proposal.requester).await?;
+        self.tell(tx, press, "not_yours", &words::not_your_card(lang, requester)).await
     }
 
     /// The press came too late: the card is ended here if the sweep has not done so.
@@ -265,7 +269,7 @@ impl Clicks {
         if let Some(ended) = proposals::expire(tx, &proposal.id).await? {
             self.ended(tx, &ended, None).await?;
         }
-        let mut decided = self.tell(tx, press, "expired", &words::already_expired(lang)).await?;
+        let mut decided = self.tell(tx, press, "expired", &words::expired(lang)).await?;
         if let Decided::Tell(keys) = &mut decided {
             keys.push(card_key(proposal));
         }
@@ -334,10 +338,15 @@ impl Clicks {
         proposal: &Proposal,
         decider: Option<&str>,
     ) -> Result<(), sqlx::Error> {
-        let requester = staff::find(&mut *tx, &proposal.requester).await?;
-        let name = requester.map_or_else(|| proposal.requester.user.to_string(), |s| s.display_name);
+        let name = self.name_of(tx, &proposal.requester).await?;
         let body = card(proposal, &name, decider);
         outbox::want(tx, &card_key(proposal), &place(&proposal.thread), &body, Duration::ZERO).await
+    }
+
+    /// The name on cards: the staff record's, as it stands now.
+    async fn name_of(&self, tx: &mut SqliteConnection, who: &Person) -> Result<String, sqlx::Error> {
+        let record = staff::find(tx, who).await?;
+        Ok(record.map_or_else(|| who.user.to_string(), |s| s.display_name))
     }
 
     /// Answers the presser alone, and the press is handled.
@@ -357,7 +366,7 @@ impl Clicks {
             thread: proposal.filter(|p| p.thread.channel == press.channel).map(|p| p.thread.root),
             only: Some(press.who.user.clone()),
         };
-        for body in text::plain(sentence).iter().take(1) {
+        for body in text::plain(sentence, &[]).iter().take(1) {
             outbox::want(tx, &key, &place, body, Duration::ZERO).await?;
         }
         Ok(Decided::Tell(vec![key]))
@@ -369,12 +378,14 @@ impl Clicks {
         press: &Press,
         outcome: &'static str,
     ) -> Result<(), sqlx::Error> {
-        sqlx::query("UPDATE clicks SET handled_at = CAST(unixepoch('subsec') * 1000 AS INTEGER), outcome = $2 WHERE id = $1")
-            .bind(&press.id)
-            .bind(outcome)
-            .execute(tx)
-            .await
-            .map(drop)
+        sqlx::query(
+            "UPDATE clicks SET handled_at = CAST(unixepoch('subsec') * 1000 AS INTEGER), outcome = $2 WHERE id = $1",
+        )
+        .bind(&press.id)
+        .bind(outcome)
+        .execute(tx)
+        .await
+        .map(drop)
     }
 
     async fn audit(
@@ -445,11 +456,13 @@ fn already(lang: Lang, proposal: &Proposal) -> String {
     match (proposal.state, number) {
         (ProposalState::Done, Some(number)) => match proposal.write {
             Write::AddSale { .. } => words::already_done(lang, number),
-            Write::CancelSale { .. } => words::already_cancelled_sale(lang, number),
+            Write::CancelSale { .. } => words::already_undone(lang, number),
         },
         (ProposalState::Cancelled, _) => words::already_cancelled(lang),
+        (ProposalState::AwaitingManager, _) => words::needs_manager(lang),
+        (ProposalState::Unknown, _) => words::outcome_unknown(lang),
         (ProposalState::Failed, _) => words::already_failed(lang),
-        _ => words::already_running(lang),
+        _ => words::in_progress(lang),
     }
 }
 
@@ -460,11 +473,15 @@ fn note(proposal: &Proposal) -> String {
     match proposal.state {
         ProposalState::Done => {
             let row = proposal.result.as_ref().map(Value::to_string).unwrap_or_default();
-            format!("Proposal {id} ({what}) was confirmed by the person and is written: {row}. The receipt is shown already.")
+            format!(
+                "Proposal {id} ({what}) was confirmed by the person and is written: {row}. The receipt is shown already."
+            )
         }
         ProposalState::Failed => {
             let code = proposal.failure.as_deref().unwrap_or("unknown");
-            format!("Proposal {id} ({what}) was confirmed but refused by the sales server: {code}. Nothing was written.")
+            format!(
+                "Proposal {id} ({what}) was confirmed but refused by the sales server: {code}. Nothing was written."
+            )
         }
         ProposalState::Cancelled => format!("Proposal {id} ({what}) was cancelled by the person. Nothing was written."),
         ProposalState::Expired => format!("Proposal {id} ({what}) expired without a decision. Nothing was written."),

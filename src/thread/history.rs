@@ -48,16 +48,17 @@ pub async fn load(work: &Work, thread: &ThreadKey, turn: &TurnId, budget: i64) -
     let Work::Sqlite { read, .. } = work;
     let mut loaded = Loaded::default();
     // Newest first, and never more rows than could matter: a thread of a thousand turns costs what one of fifty does.
-    let rows = sqlx::query("SELECT turn, round, items, tokens FROM history WHERE thread = $1 ORDER BY seq DESC LIMIT 400")
-        .bind(thread.to_string())
-        .fetch_all(read)
-        .await?;
+    let rows =
+        sqlx::query("SELECT turn, round, items, tokens FROM history WHERE thread = $1 ORDER BY seq DESC LIMIT 400")
+            .bind(thread.to_string())
+            .fetch_all(read)
+            .await?;
     let mut turns: Vec<(String, Vec<Vec<Item>>)> = Vec::new();
     let (mut spent, mut turn_tokens) = (0_i64, 0_i64);
     for row in &rows {
         let of: String = row.try_get("turn")?;
-        let items: Vec<Item> = serde_json::from_str(&row.try_get::<String, _>("items")?)
-            .map_err(|e| sqlx::Error::Decode(Box::new(e)))?;
+        let items: Vec<Item> =
+            serde_json::from_str(&row.try_get::<String, _>("items")?).map_err(|e| sqlx::Error::Decode(Box::new(e)))?;
         if of == turn.as_str() {
             if row.try_get::<i64, _>("round")? == ANSWER {
                 loaded.answer = Some(items);
@@ -121,19 +122,20 @@ pub async fn absorb(work: &Work, records: &Records, lease: &Lease) -> Result<(),
         .fetch_optional(read)
         .await?
         .unwrap_or(0);
-    let events = sqlx::query("SELECT id, event FROM history_events WHERE thread = $1 AND id > $2 ORDER BY id LIMIT 200")
-        .bind(&lease.thread)
-        .bind(applied)
-        .fetch_all(records.read())
-        .await?;
+    let events =
+        sqlx::query("SELECT id, event FROM history_events WHERE thread = $1 AND id > $2 ORDER BY id LIMIT 200")
+            .bind(&lease.thread)
+            .bind(applied)
+            .fetch_all(records.read())
+            .await?;
     if events.is_empty() {
         return Ok(());
     }
     let mut tx = fenced(work, lease).await?;
     for row in events {
         let id: i64 = row.try_get("id")?;
-        let item: Item = serde_json::from_str(&row.try_get::<String, _>("event")?)
-            .map_err(|e| sqlx::Error::Decode(Box::new(e)))?;
+        let item: Item =
+            serde_json::from_str(&row.try_get::<String, _>("event")?).map_err(|e| sqlx::Error::Decode(Box::new(e)))?;
         insert(&mut tx, &lease.thread, &format!("event:{id}"), 0, &[item]).await?;
         sqlx::query(
             "INSERT INTO threads (thread, applied_event, at) VALUES ($1, $2, 0)

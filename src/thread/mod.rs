@@ -4,8 +4,8 @@
 //! [`history`] is what was said, [`click`] carries a press out (it needs no lease: the proposal's row is the lock).
 
 pub mod asker;
+pub mod claims;
 pub mod click;
-pub mod footer;
 pub mod history;
 pub mod queue;
 pub mod turn;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sqlx::{Row, SqliteConnection};
 
-use crate::domain::{ChannelId, MessageTs, Person, ThreadKey, TurnId};
+use crate::domain::{MessageTs, Person, ThreadKey, TurnId};
 use crate::work::Work;
 
 /// Marks are kept longer than Slack may deliver an event again: three retries, then hourly for 24 h, and slack.
@@ -190,11 +190,12 @@ pub async fn claim(work: &Work, lease: Duration) -> Result<Option<Claimed>, sqlx
     .bind(now.saturating_add(millis(lease)))
     .fetch_one(&mut *tx)
     .await?;
-    let attempts: i64 =
-        sqlx::query_scalar("UPDATE jobs SET state = 'running', attempts = attempts + 1 WHERE id = $1 RETURNING attempts")
-            .bind(id)
-            .fetch_one(&mut *tx)
-            .await?;
+    let attempts: i64 = sqlx::query_scalar(
+        "UPDATE jobs SET state = 'running', attempts = attempts + 1 WHERE id = $1 RETURNING attempts",
+    )
+    .bind(id)
+    .fetch_one(&mut *tx)
+    .await?;
     let job = serde_json::from_str(&row.try_get::<String, _>("job")?).map_err(|e| sqlx::Error::Decode(Box::new(e)))?;
     tx.commit().await?;
     Ok(Some(Claimed { id, job, attempts, lease: Lease { thread, epoch } }))
@@ -296,7 +297,7 @@ fn millis(span: Duration) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::TeamId;
+    use crate::domain::{ChannelId, TeamId};
 
     fn message(ts: &str, root: Option<&str>) -> Job {
         let (team, channel, ts) = (TeamId::new("T1"), ChannelId::new("C1"), MessageTs::new(ts));

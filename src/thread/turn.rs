@@ -8,14 +8,13 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::Datelike;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use serde::Deserialize;
-use tokio::time::Instant;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::agent::{Agent, Asker, Budget, Draft, Footer, Item, Limits, Session, Step, Stop, Usage};
-use crate::domain::{Lang, MessageTs, Person, Proposal, ProposalState, ThreadKey, TurnId, UserId};
+use crate::agent::footer::{self, Footer, Period};
+use crate::agent::{Agent, Asker, Budget, Draft, Item, Limits, Session, Step, Stop, Usage};
+use crate::domain::{Lang, Person, Proposal, ProposalState, ThreadKey, TurnId};
 use crate::outbox::{self, Outbox, Place};
 use crate::proposals::{self, New, Slot};
 use crate::records::Records;
@@ -23,7 +22,7 @@ use crate::slack::cards::{self, Card};
 use crate::slack::client::Client;
 use crate::slack::text::{self, Body};
 use crate::thread::asker::{Askers, Refusal};
-use crate::thread::footer;
+use crate::thread::claims;
 use crate::thread::history::{self, HistoryError};
 use crate::thread::queue::{Claimed, Job, Lease, MessageJob};
 use crate::tokens;
@@ -159,7 +158,7 @@ impl Turns {
     pub async fn apologise(&self, claimed: &Claimed, reference: &str) -> Result<(), JobError> {
         let Job::Message(message) = &claimed.job else { return Ok(()) };
         let (lang, _) = self.askers.reader(&message.sender).await;
-        self.say(message, &words::broken(lang, reference)).await
+        self.say(message, &replies::failed(lang, reference)).await
     }
 
     async fn answer(&self, claimed: &Claimed, message: &MessageJob) -> Result<(), JobError> {
@@ -268,7 +267,7 @@ impl Turns {
         let outcome = loop {
             match session.round().await {
                 Step::Round { mut items, drafts, done: now_done, usage: spent } => {
-                    usage += spent;
+                    usage = usage.plus(spent);
                     if !drafts.is_empty() {
                         let answers = self.propose(run, round, &drafts, refused).await?;
                         items.extend(session.answer_drafts(answers));
@@ -279,7 +278,7 @@ impl Turns {
                     round += 1;
                 }
                 Step::Final { text, departments, stop, usage: spent } => {
-                    usage += spent;
+                    usage = usage.plus(spent);
                     break Outcome { text, departments, stop, done, known, shortened: loaded.shortened };
                 }
             }
@@ -332,7 +331,8 @@ impl Turns {
                 Some(old) => proposals::find(&mut *tx, old).await?.filter(|old| replaceable(old, run)),
                 None => None,
             };
-            let (origin, depth) = replaced.as_ref().map_or((run.origin, run.depth), |old| (&old.origin_turn, old.depth));
+            let (origin, depth) =
+                replaced.as_ref().map_or((run.origin, run.depth), |old| (&old.origin_turn, old.depth));
             let new = New {
                 slot: Slot {
                     turn: run.turn.clone(),
@@ -371,12 +371,15 @@ impl Turns {
         let waiting = cards.iter().filter(|p| p.state == ProposalState::Pending).count();
         let nothing = outcome.text.trim().is_empty() || outcome.text.trim() == NOTHING_LEFT;
         if !(is_continuation && nothing && outcome.stop.is_none()) {
-            let mut said = footer::without_made_up_numbers(lang, outcome.text.trim(), outcome.known.iter());
+            let mut said = claims::without_made_up_numbers(lang, outcome.text.trim(), outcome.known.iter());
             if let Some(stop) = outcome.stop {
                 let sentence = stop.sentence(lang, self.agent.limits());
                 said = if said.is_empty() { sentence } else { format!("{said}\n\n{sentence}") };
             }
-            let lines = footer::lines(lang, &outcome.done, waiting, outcome.shortened);
+            let mut lines = vec![footer::line(lang, &outcome.done, waiting)];
+            if outcome.shortened {
+                lines.push(words::shortened(lang));
+            }
             let bodies = text::reply(&said, &lines, lang);
             self.deliver(&format!("reply:{}", run.turn), &place(run.thread), &bodies).await?;
         }
@@ -402,7 +405,7 @@ impl Turns {
         if !message.in_dm {
             place.only = Some(message.sender.user.clone());
         }
-        self.deliver(&format!("said:{}", message.turn), &place, &text::plain(sentence)).await
+        self.deliver(&format!("said:{}", message.turn), &place, &text::plain(sentence, &[])).await
     }
 
     async fn deliver(&self, key: &str, place: &Place, bodies: &[Body]) -> Result<(), JobError> {
@@ -468,13 +471,10 @@ fn footers_of(items: &[Item]) -> Vec<Footer> {
                     _ => None,
                 })?;
                 let value: serde_json::Value = serde_json::from_str(result).unwrap_or_default();
-                let day = |key: &str| {
-                    value.pointer(&format!("/data/period/{key}")).and_then(|d| d.as_str()).and_then(|d| d.parse().ok())
-                };
                 Some(Footer {
                     tool: call.name.clone(),
                     arguments: call.arguments.clone(),
-                    period: day("begin").zip(day("end")),
+                    period: value.pointer("/data/period").and_then(|p| Period::deserialize(p).ok()),
                     ok: value.get("status").and_then(|s| s.as_str()) != Some("error"),
                 })
             }
@@ -484,8 +484,7 @@ fn footers_of(items: &[Item]) -> Vec<Footer> {
 }
 
 fn stored(answer: Vec<Item>, done: Vec<Footer>, known: Vec<Item>, shortened: bool) -> Outcome {
-    let mut outcome =
-        Outcome { text: String::new(), departments: Vec::new(), stop: None, done, known, shortened };
+    let mut outcome = Outcome { text: String::new(), departments: Vec::new(), stop: None, done, known, shortened };
     for item in answer {
         match item {
             Item::Assistant { text, departments, .. } => {
@@ -517,7 +516,9 @@ impl Status {
                 begun.store(true, std::sync::atomic::Ordering::SeqCst);
                 loop {
                     // A status lapses after two minutes; a failure to show one is nobody's trouble.
-                    if let Err(error) = slack.set_status(&thread.channel, &thread.root, &words::thinking(lang), &[]).await {
+                    if let Err(error) =
+                        slack.set_status(&thread.channel, &thread.root, &words::thinking(lang), &[]).await
+                    {
                         tracing::debug!(%error, "status not shown");
                         return;
                     }

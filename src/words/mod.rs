@@ -20,6 +20,7 @@ macro_rules! words {
 }
 
 pub mod cards;
+pub mod playground;
 pub mod presses;
 pub mod replies;
 pub mod work;
