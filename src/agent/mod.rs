@@ -279,7 +279,7 @@ impl<'a> Session<'a> {
             let error = match asked {
                 Err(_) => return Err((Stop::Time, spent)),
                 Ok(Ok(reply)) => {
-                    spent += reply.usage;
+                    spent = spent.plus(reply.usage);
                     self.budget.tokens_left = self.budget.tokens_left.saturating_sub(reply.usage.total());
                     if last || !reply.text.trim().is_empty() || !reply.calls.is_empty() {
                         return Ok((reply, spent));

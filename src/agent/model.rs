@@ -111,13 +111,6 @@ impl Usage {
     }
 }
 
-impl std::ops::AddAssign for Usage {
-    fn add_assign(&mut self, more: Self) {
-        self.input = self.input.saturating_add(more.input);
-        self.output = self.output.saturating_add(more.output);
-    }
-}
-
 /// Why a model gave no answer. Bodies of the endpoint go to the log, never to a person.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
