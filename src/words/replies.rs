@@ -69,6 +69,42 @@ words! {
         ja: "ただいま販売データに接続できません。しばらくしてからお試しください。",
         en: "I cannot reach the sales data right now. Please try again later.",
     }
+    /// A tool in the line under an answer.
+    tool_get_customers() { ja: "顧客検索", en: "customer search" }
+    /// A tool in the line under an answer.
+    tool_get_sales() { ja: "販売検索", en: "sales search" }
+    /// A tool in the line under an answer.
+    tool_list_registrations() { ja: "登録一覧", en: "registrations" }
+    /// A tool in the line under an answer.
+    tool_summarize_sales() { ja: "販売集計", en: "sales totals" }
+    /// A tool in the line under an answer.
+    tool_add_sale() { ja: "販売登録", en: "sale registration" }
+    /// A tool in the line under an answer.
+    tool_cancel_sale() { ja: "販売取消", en: "sale cancellation" }
+    /// A tool in the line under an answer.
+    tool_other() { ja: "その他の操作", en: "another tool" }
+    /// After a tool that gave an error.
+    tool_gave_nothing() { ja: "（結果なし）", en: " (no result)" }
+    /// How totals were grouped.
+    by_total() { ja: "全体", en: "in total" }
+    /// How totals were grouped.
+    by_day() { ja: "日別", en: "by day" }
+    /// How totals were grouped.
+    by_week() { ja: "週別", en: "by week" }
+    /// How totals were grouped.
+    by_month() { ja: "月別", en: "by month" }
+    /// How totals were grouped.
+    by_customer() { ja: "顧客別", en: "by customer" }
+    /// How totals were grouped.
+    by_staff() { ja: "担当者別", en: "by staff" }
+    /// A period in the line under an answer.
+    period(begin, end) { ja: "{begin}〜{end}", en: "{begin} to {end}" }
+    /// Under an answer made without any tool.
+    nothing_looked_up() { ja: "データは検索していません", en: "no data was looked up" }
+    /// Under every answer without a card.
+    nothing_registered() { ja: "この返信による登録はありません", en: "nothing was registered by this reply" }
+    /// Under every answer with a card.
+    nothing_registered_yet() { ja: "カードのボタンを押すまで登録されません", en: "nothing is registered until the card's button is pressed" }
     /// Stands before an image's description, since images are not shown.
     image() { ja: "画像", en: "Image" }
 
