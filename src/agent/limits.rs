@@ -108,6 +108,22 @@ pub enum Stop {
 }
 
 impl Stop {
+    const ALL: [Self; 13] = [
+        Self::ToolCalls,
+        Self::Rounds,
+        Self::RoundsInARow,
+        Self::SameCall,
+        Self::CallsPerMinute,
+        Self::Proposals,
+        Self::ArgumentsTooLong,
+        Self::Time,
+        Self::Tokens,
+        Self::ModelUnavailable,
+        Self::ModelRefused,
+        Self::ModelNonsense,
+        Self::ToolsUnavailable,
+    ];
+
     /// The sentence for the person.
     pub fn sentence(self, lang: Lang, limits: &Limits) -> String {
         match self {
@@ -127,28 +143,12 @@ impl Stop {
         }
     }
 
-    /// Reads [`Stop::code`], which is how a stored answer keeps it.
+    /// Reads [`Stop::code`].
     pub fn from_code(code: &str) -> Option<Self> {
-        [
-            Self::ToolCalls,
-            Self::Rounds,
-            Self::RoundsInARow,
-            Self::SameCall,
-            Self::CallsPerMinute,
-            Self::Proposals,
-            Self::ArgumentsTooLong,
-            Self::Time,
-            Self::Tokens,
-            Self::ModelUnavailable,
-            Self::ModelRefused,
-            Self::ModelNonsense,
-            Self::ToolsUnavailable,
-        ]
-        .into_iter()
-        .find(|stop| stop.code() == code)
+        Self::ALL.into_iter().find(|stop| stop.code() == code)
     }
 
-    /// The short code for logs, audit and metrics.
+    /// The short code for logs, audit, metrics and the stored answer.
     pub fn code(self) -> &'static str {
         match self {
             Self::ToolCalls => "tool_calls",

@@ -81,7 +81,7 @@ async fn prepare(mut config: Config, dir: &DataDir, port: u16, clock: &Clock) ->
         seed: sample::seed(),
         clock: clock.clone(),
         banner: is_demo.then_some(words::demo_banner),
-        examples: |_| Vec::new(),
+        examples: sample::examples,
     };
     let listener = listen(port).await?;
     let workspace = Workspace::start(listener, settings).await.context("the workspace did not start")?;

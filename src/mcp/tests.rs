@@ -17,14 +17,17 @@ fn read(tool: &str, arguments: Value) -> AllowedCall {
 }
 
 async fn write() -> AllowedCall {
-    allow_claimed(&claimed(Write::AddSale {
-        code_customer: "0002".into(),
-        name_customer: "青空農園".into(),
-        department: "east".into(),
-        products: "苗".into(),
-        price: Yen(600),
-        date_sales: NaiveDate::from_ymd_opt(2026, 11, 29).unwrap(),
-    }).await)
+    allow_claimed(
+        &claimed(Write::AddSale {
+            code_customer: "0002".into(),
+            name_customer: "青空農園".into(),
+            department: "east".into(),
+            products: "苗".into(),
+            price: Yen(600),
+            date_sales: NaiveDate::from_ymd_opt(2026, 11, 29).unwrap(),
+        })
+        .await,
+    )
 }
 
 fn hana() -> Person {

@@ -12,8 +12,7 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use serde::Deserialize;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::agent::footer::{self, Footer, Period};
-use crate::agent::{Agent, Asker, Budget, Draft, Item, Limits, Session, Step, Stop, Usage};
+use crate::agent::{Agent, Asker, Budget, Draft, Footer, Item, Limits, Session, Step, Stop, Usage};
 use crate::domain::{Lang, Person, Proposal, ProposalState, ThreadKey, TurnId};
 use crate::outbox::{self, Outbox, Place};
 use crate::proposals::{self, New, Slot};
@@ -22,9 +21,9 @@ use crate::slack::cards::{self, Card};
 use crate::slack::client::Client;
 use crate::slack::text::{self, Body};
 use crate::thread::asker::{Askers, Refusal};
-use crate::thread::claims;
 use crate::thread::history::{self, HistoryError};
 use crate::thread::queue::{Claimed, Job, Lease, MessageJob};
+use crate::thread::{claims, footer};
 use crate::tokens;
 use crate::words::{replies, work as words};
 use crate::work::Work;
@@ -376,10 +375,7 @@ impl Turns {
                 let sentence = stop.sentence(lang, self.agent.limits());
                 said = if said.is_empty() { sentence } else { format!("{said}\n\n{sentence}") };
             }
-            let mut lines = vec![footer::line(lang, &outcome.done, waiting)];
-            if outcome.shortened {
-                lines.push(words::shortened(lang));
-            }
+            let lines = footer::lines(lang, &outcome.done, waiting, outcome.shortened);
             let bodies = text::reply(&said, &lines, lang);
             self.deliver(&format!("reply:{}", run.turn), &place(run.thread), &bodies).await?;
         }
@@ -471,10 +467,11 @@ fn footers_of(items: &[Item]) -> Vec<Footer> {
                     _ => None,
                 })?;
                 let value: serde_json::Value = serde_json::from_str(result).unwrap_or_default();
+                let day = |key| value.pointer("/data/period")?.get(key)?.as_str()?.parse().ok();
                 Some(Footer {
                     tool: call.name.clone(),
                     arguments: call.arguments.clone(),
-                    period: value.pointer("/data/period").and_then(|p| Period::deserialize(p).ok()),
+                    period: day("begin").zip(day("end")),
                     ok: value.get("status").and_then(|s| s.as_str()) != Some("error"),
                 })
             }

@@ -22,5 +22,6 @@ macro_rules! words {
 pub mod cards;
 pub mod playground;
 pub mod presses;
+pub mod page;
 pub mod replies;
 pub mod work;
