@@ -13,13 +13,13 @@ use chrono::NaiveDate;
 use chrono_tz::Tz;
 use futures::future::join_all;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout_at};
 
 use crate::domain::{Lang, Person, ProposalId, Role, ToolCall, Write};
 use crate::mcp::{Mcp, McpError, ToolOutput, ToolSpec};
 use crate::policy::{self, AllowedCall, Counters, Decision, Deny, ProposedCall, Table};
 
-pub mod footer;
 pub mod items;
 pub mod limits;
 pub mod model;
@@ -29,7 +29,6 @@ mod resolve;
 #[cfg(test)]
 mod tests;
 
-pub use footer::Footer;
 pub use items::Item;
 pub use limits::{Budget, Limits, Stop};
 pub use model::{AskedCall, Message, Model, ModelError, ModelReply, ModelRequest, Usage};
@@ -149,6 +148,28 @@ pub struct Draft {
     pub write: Write,
     /// The proposal the model says this one replaces; not checked.
     pub replaces: Option<ProposalId>,
+}
+
+/// One tool use, for the line under the answer: made from what was really called, so that no model can claim a look-up
+/// or a period.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Footer {
+    /// The tool.
+    pub tool: String,
+    /// Its arguments; a model's words, to be escaped for the place they are shown in.
+    pub arguments: Map<String, Value>,
+    /// The period it used, if one with two ends was asked.
+    pub period: Option<(NaiveDate, NaiveDate)>,
+    /// Whether it gave rows rather than an error.
+    pub ok: bool,
+}
+
+impl Footer {
+    fn of(tool: String, arguments: Map<String, Value>, output: Option<&ToolOutput>) -> Self {
+        let day = |key| output?.data().get("period")?.get(key)?.as_str()?.parse().ok();
+        let period = day("begin").zip(day("end"));
+        Self { tool, arguments, period, ok: output.is_some_and(|o| !o.is_error) }
+    }
 }
 
 /// One turn's run, driven round by round so that each round can be stored before the next.
@@ -394,7 +415,7 @@ impl<'a> Session<'a> {
                     let arguments = allowed.arguments().clone();
                     let work = agent.mcp.call(allowed, &asker.person, None);
                     let outcome = timeout_at(deadline, work).await.unwrap_or(Err(McpError::Timeout));
-                    let footer = Some(Footer::of(&tool, &arguments, outcome.as_ref().ok()));
+                    let footer = Some(Footer::of(tool.clone(), arguments, outcome.as_ref().ok()));
                     match outcome {
                         Ok(output) => {
                             let departments = output.departments();

@@ -191,7 +191,10 @@ fn sale(extra: Value) -> Value {
 async fn reads_run_side_by_side_and_the_answer_keeps_their_departments() {
     let fake = Fake::farm();
     let model = Scripted::replies(vec![
-        calls(&[("get_customers", json!({"name_str_customer": "青空", "code_customer": null})), ("get_sales", json!({}))]),
+        calls(&[
+            ("get_customers", json!({"name_str_customer": "青空", "code_customer": null})),
+            ("get_sales", json!({})),
+        ]),
         says("3件です。"),
     ]);
     let ran = run(&agent(&model, &fake).await, asker(Role::Viewer), asks("売上は？")).await;
@@ -336,8 +339,7 @@ async fn i18_the_same_call_runs_three_times_and_then_the_turn_ends_in_words() {
 #[tokio::test]
 async fn i18_rounds_are_bounded() {
     let tools = ["get_sales", "get_customers"];
-    let (ran, model, _) =
-        for_ever(lavish(), move |n| calls(&[(tools[n as usize % 2], json!({"n": n}))])).await;
+    let (ran, model, _) = for_ever(lavish(), move |n| calls(&[(tools[n as usize % 2], json!({"n": n}))])).await;
     assert_eq!((ran.stop, model.requests().len()), (Some(Stop::Rounds), 8));
     assert!(model.requests().iter().take(7).all(|r| r.tools.is_some()));
     assert!(model.requests()[7].tools.is_none());
@@ -367,9 +369,8 @@ async fn i18_proposals_are_bounded() {
 #[tokio::test]
 async fn i18_calls_per_minute_are_bounded_per_person_and_tool() {
     let limits = Limits { calls_per_minute: 2, ..Limits::default() };
-    let three = |_| {
-        calls(&[("get_sales", json!({"n": 1})), ("get_sales", json!({"n": 2})), ("get_sales", json!({"n": 3}))])
-    };
+    let three =
+        |_| calls(&[("get_sales", json!({"n": 1})), ("get_sales", json!({"n": 2})), ("get_sales", json!({"n": 3}))]);
     let fake = Fake::farm();
     let model = Scripted::new(move |request| {
         Ok(if request.tools.is_some() { three(0) } else { says("ここまでです。") })
@@ -391,7 +392,8 @@ async fn i18_long_arguments_are_bounded_and_not_kept() {
 
 #[tokio::test]
 async fn i18_tokens_and_time_are_bounded() {
-    let greedy = |n| ModelReply { usage: Usage { input: 60_000, output: 1 }, ..calls(&[("get_sales", json!({"n": n}))]) };
+    let greedy =
+        |n| ModelReply { usage: Usage { input: 60_000, output: 1 }, ..calls(&[("get_sales", json!({"n": n}))]) };
     let (ran, _, fake) = for_ever(lavish(), greedy).await;
     assert_eq!((ran.stop, fake.seen().len()), (Some(Stop::Tokens), 1));
 
@@ -482,8 +484,7 @@ async fn a_draft_nobody_answered_still_has_a_result() {
     let fake = Fake::farm();
     let model = Scripted::replies(vec![calls(&[("add_sale", sale(json!({})))]), says("はい。")]);
     let agent = agent(&model, &fake).await;
-    let mut session =
-        Session::new(&agent, asker(Role::Sales), vec![], asks("登録"), Budget::fresh(agent.limits()));
+    let mut session = Session::new(&agent, asker(Role::Sales), vec![], asks("登録"), Budget::fresh(agent.limits()));
     assert!(matches!(session.round().await, Step::Round { drafts, .. } if drafts.len() == 1));
     assert!(matches!(session.round().await, Step::Final { stop: None, .. }), "the scripted model checks the history");
 }
