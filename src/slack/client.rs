@@ -449,3 +449,6 @@ fn classify(error: SlackClientError) -> Result<Value, SlackError> {
         | SlackClientError::SocketModeProtocolError(_) => SlackError::Uncertain("the call broke off".into()),
     })
 }
+
+#[cfg(test)]
+mod tests;
