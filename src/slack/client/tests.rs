@@ -35,8 +35,6 @@ where
 }
 
 fn client(base: &str) -> Client {
-    // Production installs the provider in main.
-    let _ = rustls::crypto::ring::default_provider().install_default();
     Client::new(base, Secret::new("xoxb-test"), Duration::from_millis(400)).unwrap()
 }
 

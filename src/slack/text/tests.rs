@@ -376,7 +376,7 @@ fn markdownish() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
     fn i12_i13_i14_i16_whatever_a_model_writes_is_harmless(markdown in markdownish(), footer in markdownish()) {
