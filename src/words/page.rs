@@ -18,21 +18,21 @@ words! {
     /// An example request.
     example_register() {
         ja: "0016に先週火曜日、かぼちゃ4個600円で販売登録してください",
-        en: "Register a sale for 0016: 4 かぼちゃ for 600 yen, last Tuesday",
+        en: "Register a sale for 0016: 4 pumpkins for 600 yen, last Tuesday",
     }
     /// An example request.
     example_condition() {
         ja: "0016の今月の販売件数がまだ0件の場合、今日の日付でとまと2袋600円を登録してください",
-        en: "If 0016 has no sales this month yet, register 2 bags of とまと for 600 yen today",
+        en: "If 0016 has no sales this month yet, register 2 bags of tomatoes for 600 yen today",
     }
     /// The page's title.
     title() { ja: "ローカルワークスペース", en: "Local workspace" }
     /// Label of the person switcher.
     people() { ja: "操作する人", en: "Acting as" }
-    /// Label before the person's name.
-    you_are() { ja: "表示中", en: "You are" }
     /// Heading.
     channels() { ja: "チャンネル", en: "Channels" }
+    /// What the padlock means.
+    private() { ja: "プライベート", en: "Private" }
     /// Heading.
     direct_message() { ja: "ダイレクトメッセージ", en: "Direct messages" }
     /// Label of the list of messages.

@@ -409,22 +409,24 @@ function drawThread() {
   });
 }
 
+const sigil = (channel) => (channel && channel.is_private ? el("span", { class: "lock", role: "img", "aria-label": word("private") }) : "# ");
+
 function drawSide() {
   const item = (channel, label) => el("li", {}, el("button", {
     type: "button", "data-channel": channel.id, "aria-current": channel.id === state.channel ? "page" : undefined,
     class: state.unread.has(channel.id) ? "unread" : undefined, onclick: () => openChannel(channel.id, true),
-  }, label));
+  }, ...label));
   const rooms = [...state.channels.values()].filter((c) => !c.is_im);
-  $("channels").replaceChildren(...rooms.map((c) => item(c, (c.is_private ? "🔒 " : "# ") + c.name)));
-  $("dms").replaceChildren(item({ id: state.dm }, state.bot.name));
+  $("channels").replaceChildren(...rooms.map((c) => item(c, [sigil(c), c.name])));
+  $("dms").replaceChildren(item({ id: state.dm }, [state.bot.name]));
 }
 
 function drawHead() {
   const channel = state.channels.get(state.channel);
   const isDm = state.channel === state.dm;
-  const title = isDm ? state.bot.name : (channel && channel.is_private ? "🔒 " : "# ") + (channel ? channel.name : "");
-  $("where").textContent = title;
-  document.title = title + " – " + word("title");
+  const name = isDm ? state.bot.name : channel ? channel.name : "";
+  $("where").replaceChildren(...(isDm ? [] : [sigil(channel)]), name);
+  document.title = name + " – " + word("title");
   $("text").placeholder = isDm ? word("write_dm") : word("write_to", { name: channel ? channel.name : "" });
   $("mention").hidden = isDm;
   $("thread-mention").hidden = isDm;
@@ -630,6 +632,7 @@ async function load(user) {
   full.messages.forEach(putMessage);
   full.statuses.forEach((s) => setStatus(s.channel, s.thread_ts, s.text));
   $("team").textContent = full.team;
+  $("role").textContent = full.me.title;
   $("banner").textContent = full.banner || "";
   $("banner").hidden = !full.banner;
   $("offline").hidden = true;

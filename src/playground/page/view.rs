@@ -125,7 +125,7 @@ fn labels(lang: Lang) -> Map<String, Value> {
     Map::from_iter(labels!(
         title,
         people,
-        you_are,
+        private,
         channels,
         direct_message,
         messages,

@@ -20,11 +20,14 @@ use super::*;
 
 const SOON: Duration = Duration::from_secs(5);
 
+/// A status and headers.
+type Reply = (u16, Vec<(&'static str, &'static str)>);
+
 /// A bot that writes down what it is sent and answers what it is told to.
 #[derive(Clone, Default)]
 struct Bot {
     requests: Arc<Mutex<Vec<(HeaderMap, Bytes)>>>,
-    answers: Arc<Mutex<VecDeque<(u16, Vec<(&'static str, &'static str)>)>>>,
+    answers: Arc<Mutex<VecDeque<Reply>>>,
 }
 
 impl Bot {
