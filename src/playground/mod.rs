@@ -1,8 +1,6 @@
-//! The try-out without an account: a local Slack workspace with a page, a fictional farm's data, the demo model.
-//!
-//! Nothing here is a short cut: the bot is reached by signed HTTP requests and answers through the Web API, exactly as
-//! with Slack. The integration tests use the same workspace.
+//! The local try-out: a workspace that behaves as Slack does, its page, sample data, and a demo model.
 
+pub mod demo;
 pub(crate) mod page;
 pub mod sample;
 pub mod workspace;
