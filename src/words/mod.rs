@@ -20,4 +20,5 @@ macro_rules! words {
 }
 
 pub mod cards;
+pub mod demo;
 pub mod replies;
