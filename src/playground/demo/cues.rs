@@ -13,6 +13,8 @@ pub(super) enum Cue {
     Code,
     Contact,
     Find,
+    /// Words that seek somebody, who may be no customer at all.
+    Seek,
 }
 
 impl Cue {
@@ -21,7 +23,7 @@ impl Cue {
     }
 
     pub(super) fn is_customer(self) -> bool {
-        matches!(self, Self::Code | Self::Contact | Self::Find)
+        matches!(self, Self::Code | Self::Contact | Self::Find | Self::Seek)
     }
 }
 
@@ -122,6 +124,9 @@ const WORDS: [(Cue, &[&str]); 16] = [
             "つけといて",
             "入れておいて",
             "入れといて",
+            "registering",
+            "registered",
+            "registration",
             "register",
             "record",
             "log",
@@ -278,8 +283,8 @@ const WORDS: [(Cue, &[&str]); 16] = [
         Cue::Find,
         &["customer list", "list customers", "all customers", "list of customers", "customers", "customer details"],
     ),
-    (Cue::Find, &["look up", "who is", "find", "search for", "search", "do we have a customer"]),
-    (Cue::Find, &["だれ", "誰", "どなた", "検索", "探して", "さがして"]),
+    (Cue::Seek, &["look up", "who is", "find", "search for", "search", "do we have a customer"]),
+    (Cue::Seek, &["だれ", "誰", "どなた", "検索", "探して", "さがして"]),
     (Cue::Find, &["customer"]),
 ];
 
@@ -292,16 +297,38 @@ pub(super) fn find(text: &mut Text) -> Vec<CueAt> {
             .iter()
             .flat_map(|(cue, words)| words.iter().map(|w| (*cue, *w)))
             .filter_map(|(cue, word)| text.word_at(i, word).map(|to| CueAt { from: i, to, cue }))
+            // いくら3パック is salmon roe.
+            .filter(|c| {
+                text.word_at(c.from, "いくら") != Some(c.to) || !text.low.get(c.to).is_some_and(char::is_ascii_digit)
+            })
             .filter(|c| (c.from..c.to).all(|k| text.marked(k) == Some(Mark::Free)))
             .max_by_key(|c| (c.to, std::cmp::Reverse(c.cue)));
         match hit {
             Some(cue) => {
                 text.mark(cue.from..cue.to, Mark::Cue);
                 i = cue.to;
-                found.push(cue);
+                // 登録したら, once registered: says when, after what was asked before.
+                match says_when(text, &cue).filter(|_| found.iter().any(|c: &CueAt| c.cue == Cue::Register)) {
+                    Some(end) => {
+                        text.mark(cue.to..end, Mark::Cue);
+                        i = end;
+                    }
+                    None => found.push(cue),
+                }
             }
             None => i += 1,
         }
     }
     found
+}
+
+/// The end of words like 登録したら.
+fn says_when(text: &Text, cue: &CueAt) -> Option<usize> {
+    if cue.cue != Cue::Register {
+        return None;
+    }
+    let after = ["したら", "できたら", "後に", "後", "が終わったら", "が済んだら", "が完了したら", "ができたら"];
+    let announced = |w: &&str| cue.from.checked_sub(w.len()).is_some_and(|p| text.word_at(p, w).is_some());
+    let before = ["after ", "once ", "when ", "it is ", "that is "].iter().any(|w| announced(&w));
+    text.any_at(cue.to, &after).or(before.then_some(cue.to))
 }

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use chrono::NaiveDate;
+use chrono::{Datelike, NaiveDate};
 
 use super::cues::{self, Cue, CueAt};
 use super::text::{Mark, Text};
 use super::{conditions, names, products};
 use crate::domain::{Lang, Yen};
-use crate::reading::{Meaning, Reading, Refusal};
+use crate::reading::{Found, Meaning, Reading, Refusal};
 
 /// A customer as the message names one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +85,10 @@ pub(super) enum Day {
         others: Vec<NaiveDate>,
     },
     /// A period where a day is needed.
-    Longer(String),
+    Longer {
+        words: String,
+        period: Option<Period>,
+    },
 }
 
 /// A condition on what is already registered.
@@ -130,30 +133,21 @@ pub(super) fn read(message: &str, today: NaiveDate, default: Lang) -> Request {
     if let Some((range, _)) = &condition {
         text.mark(range.clone(), Mark::Condition);
     }
-    let mut cues = cues::find(&mut text);
+    let cues = cues::find(&mut text);
     if condition.is_some() && !cues.iter().any(|c| c.cue == Cue::Register) && text.amounts.is_empty() {
         // A condition on something else than a registration is read as plain words.
         return read_unconditionally(message, today, lang);
     }
-    cues.retain(|c| {
-        !(text.word_at(c.from, "いくら") == Some(c.to) && text.low.get(c.to).is_some_and(char::is_ascii_digit))
-    });
-    finish(text, &cues, condition, today, lang)
+    finish(text, &cues, condition, lang)
 }
 
 fn read_unconditionally(message: &str, today: NaiveDate, lang: Lang) -> Request {
     let mut text = Text::new(message, today);
     let cues = cues::find(&mut text);
-    finish(text, &cues, None, today, lang)
+    finish(text, &cues, None, lang)
 }
 
-fn finish(
-    text: Text,
-    cues: &[CueAt],
-    condition: Option<(Range<usize>, Test)>,
-    today: NaiveDate,
-    lang: Lang,
-) -> Request {
+fn finish(text: Text, cues: &[CueAt], condition: Option<(Range<usize>, Test)>, lang: Lang) -> Request {
     let cueless = cues.is_empty();
     if cues.iter().any(|c| c.cue == Cue::Cancel)
         && (!text.sale_codes.is_empty() || cues.iter().all(|c| c.cue != Cue::Register))
@@ -165,7 +159,7 @@ fn finish(
     let clauses = merge(&text, clauses(&text, cues, lang), lang);
     let mut intents: Vec<Intent> = Vec::new();
     for clause in &clauses {
-        clause_intents(&text, clause, lang, today, &mut intents);
+        clause_intents(&text, clause, lang, &mut intents);
     }
     attach(&text, &mut intents, condition, lang);
     Request { intents, text, cueless }
@@ -203,7 +197,7 @@ fn gap_is_short(text: &Text, a: &CueAt, b: &CueAt) -> bool {
 }
 
 const STRONG: [&str; 8] = ["。", "！", "？", "!", "?", "\n", ";", ". "];
-const WEAK_JA: [&str; 16] = [
+const WEAK_JA: [&str; 18] = [
     "それから",
     "そのあと",
     "その後",
@@ -217,6 +211,8 @@ const WEAK_JA: [&str; 16] = [
     "して",
     "教えて",
     "見せて",
+    "したら",
+    "後に",
     "と",
     "や",
     " ",
@@ -249,7 +245,7 @@ fn divide(text: &Text, between: Range<usize>, lang: Lang, first: Cue) -> Option<
             .filter(|(_, r)| r.end <= between.end && free(r))
             .find(|(word, r)| match *word {
                 "と" | "や" => r.start <= between.start + 1 && first != Cue::Register,
-                "して" => first == Cue::Register && r.end < between.end,
+                "して" | "したら" | "後に" => first == Cue::Register && r.end < between.end,
                 _ => true,
             })
             .map(|(_, r)| (r.end, false)),
@@ -302,7 +298,7 @@ fn adjoining(text: &Text, a: &Range<usize>, b: &Range<usize>) -> bool {
     }
 }
 
-fn own_dates<'t>(text: &'t Text, range: &Range<usize>) -> impl Iterator<Item = &'t crate::reading::Found> {
+fn own_dates<'t>(text: &'t Text, range: &Range<usize>) -> impl Iterator<Item = &'t Found> {
     let range = range.clone();
     text.dates.iter().filter(move |d| range.contains(&d.start_char) && text.marked(d.start_char) == Some(Mark::Date))
 }
@@ -349,7 +345,7 @@ fn says(text: &Text, range: &Range<usize>, words: &[&str]) -> bool {
     text.find(range.clone(), words).is_some()
 }
 
-fn clause_intents(text: &Text, clause: &Clause, lang: Lang, today: NaiveDate, intents: &mut Vec<Intent>) {
+fn clause_intents(text: &Text, clause: &Clause, lang: Lang, intents: &mut Vec<Intent>) {
     let range = &clause.range;
     let question = says(
         text,
@@ -367,6 +363,17 @@ fn clause_intents(text: &Text, clause: &Clause, lang: Lang, today: NaiveDate, in
     if cue == Some(Cue::Register) {
         intents.extend(registrations(text, range, &who, lang));
         return;
+    }
+    if cue == Some(Cue::Seek) {
+        // フランスの首都を探して seeks no customer.
+        let taken: Vec<Range<usize>> = who.iter().map(|w| w.0.clone()).collect();
+        let customer = match lang {
+            Lang::Ja => !text.codes.is_empty() || says(text, range, &["さん", "様", "さま", "御中"]),
+            Lang::En => !who.is_empty() && !names::leftover(text, range.clone(), &taken),
+        };
+        if !customer {
+            return;
+        }
     }
     let refused = own_dates(text, range).find_map(|d| match d.meaning {
         Meaning::Refused(why) => Some(Intent::BadDate { words: d.words.clone(), why }),
@@ -422,7 +429,6 @@ fn clause_intents(text: &Text, clause: &Clause, lang: Lang, today: NaiveDate, in
             intents.extend(each().into_iter().map(|who| Intent::Customer { all: all && who.is_none(), who, contact }));
         }
     }
-    let _ = today;
 }
 
 impl Intent {
@@ -519,11 +525,14 @@ fn registrations(text: &Text, range: &Range<usize>, who: &[(Range<usize>, Who)],
                     .iter()
                     .filter_map(|r| if let Reading::Day(d) = r { Some(*d) } else { None })
                     .collect();
-                if let (Some((day, others)), Day::Missing | Day::Longer(_)) = (days.split_first(), &date) {
-                    date = Day::One { day: *day, words: found.words.clone(), others: others.to_vec() };
-                } else if date == Day::Missing {
-                    date = Day::Longer(found.words.clone());
-                }
+                date = match (days.split_first(), date) {
+                    (None, Day::Missing) => Day::Longer { words: found.words.clone(), period: as_period(meaning) },
+                    (Some(_), Day::Longer { words, period }) => within(&words, period, found, &days),
+                    (Some((day, others)), Day::Missing) => {
+                        Day::One { day: *day, words: found.words.clone(), others: others.to_vec() }
+                    }
+                    (_, decided) => decided,
+                };
             }
         }
     }
@@ -531,6 +540,21 @@ fn registrations(text: &Text, range: &Range<usize>, who: &[(Range<usize>, Who)],
         Intent::Register(Registration { who, products: products.clone(), price, date: date.clone(), condition: None })
     };
     if who.is_empty() { vec![one(None)] } else { who.iter().map(|w| one(Some(w.1.clone()))).collect() }
+}
+
+/// 先週 … 火曜日: a day named after a period lies in it.
+fn within(words: &str, period: Option<Period>, found: &Found, days: &[NaiveDate]) -> Day {
+    let inside = |day: &&NaiveDate| period.is_none_or(|p| (p.start..=p.end).contains(*day));
+    let of_week = || {
+        let weekday = days.first()?.weekday();
+        let week = period.filter(|p| (p.end - p.start).num_days() < 7)?;
+        let named = found.words.contains('曜') || found.words.to_lowercase().ends_with("day");
+        week.start.iter_days().take(7).find(|d| named && d.weekday() == weekday)
+    };
+    match days.iter().find(inside).copied().or_else(of_week) {
+        Some(day) => Day::One { day, words: found.words.clone(), others: Vec::new() },
+        None => Day::Longer { words: words.to_owned(), period },
+    }
 }
 
 /// Gives a condition to the registration it governs; what that one lacks may stand in the condition.

@@ -23,7 +23,7 @@ const CONNECTORS: [&str; 12] = [
 ];
 
 /// Words of a gap that is no name.
-const NO_NAME_JA: [&str; 40] = [
+const NO_NAME_JA: [&str; 49] = [
     "教え",
     "見せ",
     "くださ",
@@ -64,9 +64,18 @@ const NO_NAME_JA: [&str; 40] = [
     "もう",
     "ください",
     "部門",
+    "ただし",
+    "但し",
+    "もし",
+    "今回",
+    "今度",
+    "ランキング",
+    "内訳",
+    "販売員",
+    "合わせ",
 ];
 
-const STOP_EN: [&str; 121] = [
+const STOP_EN: [&str; 147] = [
     "me",
     "my",
     "mine",
@@ -188,6 +197,32 @@ const STOP_EN: [&str; 121] = [
     "company",
     "as",
     "hey",
+    "only",
+    "but",
+    "provided",
+    "unless",
+    "nothing",
+    "zero",
+    "none",
+    "sum",
+    "after",
+    "before",
+    "next",
+    "first",
+    "new",
+    "register",
+    "name",
+    "number",
+    "phone",
+    "address",
+    "anything",
+    "some",
+    "ok",
+    "okay",
+    "more",
+    "i'm",
+    "looking",
+    "search",
 ];
 
 /// Names in a stretch, in order, with the stretch each takes up (title included).
@@ -289,7 +324,7 @@ fn before_cue(text: &Text, range: Range<usize>) -> Vec<(Range<usize>, String)> {
     let last_cue = range.clone().rev().find(|i| text.marked(*i) == Some(Mark::Cue)).unwrap_or(range.end);
     let mut found = Vec::new();
     for gap in gaps(text, range.start..last_cue) {
-        for piece in pieces(text, gap) {
+        for piece in pieces(text, gap).into_iter().filter(|p| !connects(text, p)) {
             let splits = split_at_to(text, piece);
             for piece in splits {
                 let trimmed =
@@ -302,6 +337,19 @@ fn before_cue(text: &Text, range: Range<usize>) -> Vec<(Range<usize>, String)> {
         }
     }
     found
+}
+
+fn connects(text: &Text, piece: &Range<usize>) -> bool {
+    CONNECTORS.contains(&text.words(piece.clone()).trim())
+}
+
+/// The words of a stretch that are neither a name nor such as stand in any question.
+pub(super) fn leftover(text: &Text, range: Range<usize>, names: &[Range<usize>]) -> bool {
+    tokens(text, range).iter().any(|t| {
+        t.kind == TokenKind::Word
+            && !STOP_EN.contains(&t.low.as_str())
+            && !names.iter().any(|n| n.start <= t.range.start && t.range.end <= n.end)
+    })
 }
 
 fn plausible(name: &str) -> bool {
@@ -385,7 +433,7 @@ fn trim(text: &Text, mut range: Range<usize>, particles: &[&str]) -> Range<usize
 /// The customer of a registration without a title: what stands before に or へ.
 fn receiver(text: &Text, range: Range<usize>) -> Option<(Range<usize>, String)> {
     for gap in gaps(text, range) {
-        for piece in pieces(text, gap) {
+        for piece in pieces(text, gap).into_iter().filter(|p| !connects(text, p)) {
             for i in piece.clone().skip(1) {
                 let Some(end) =
                     text.any_at(i, &["向けに", "の分で", "の分を", "には", "に", "へ"]).filter(|e| *e <= piece.end)

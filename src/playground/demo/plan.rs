@@ -341,7 +341,7 @@ impl Plan<'_> {
             Price::PerPiece => return Err(Step::Say(words::price_per_piece(lang))),
             Price::Missing | Price::Whole(_) => {}
         }
-        if let Day::Longer(period) = &r.date {
+        if let Day::Longer { words: period, .. } = &r.date {
             return Err(Step::Say(words::which_day(lang, period)));
         }
         let (Some(who), Some(products), Price::Whole(price)) = (&r.who, &r.products, r.price) else {

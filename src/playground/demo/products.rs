@@ -15,7 +15,7 @@ pub(super) fn find(text: &Text, range: Range<usize>, customer: &[Range<usize>], 
     found.filter(|p| !p.is_empty() && p.chars().count() <= 1000)
 }
 
-const LABELS: [&str; 20] = [
+const LABELS: [&str; 22] = [
     "商品名は",
     "商品名",
     "商品は",
@@ -31,6 +31,8 @@ const LABELS: [&str; 20] = [
     "価格は",
     "値段は",
     "日付は",
+    "日付で",
+    "日付",
     "販売日は",
     "顧客は",
     "相手は",

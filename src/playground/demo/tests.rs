@@ -25,7 +25,7 @@ fn serve(call: &ToolCall) -> String {
             let (code, name) = (text("code_customer"), text("name_str_customer"));
             let rows: Vec<Value> = customers
                 .iter()
-                .filter(|c| if code.is_empty() { c.1.contains(&name) || c.2.contains(&name) } else { c.0 == code })
+                .filter(|c| if code.is_empty() { [c.1, c.2].iter().any(|n| n.to_lowercase().contains(&name.to_lowercase())) } else { c.0 == code })
                 .map(|c| json!({"code_customer": c.0, "name_customer": c.1, "address": c.3, "phone": format!("000-0000-{}", c.0), "department": "east"}))
                 .collect();
             json!({"count": rows.len(), "customers": rows, "truncated": false, "departments": ["east"]})

@@ -7,7 +7,7 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 use super::conversation::{Conversation, Event};
-use super::grammar::{self, Intent, Period, Price, Request};
+use super::grammar::{self, Day, Intent, Period, Price, Request};
 use super::talk::{self, Talk};
 use super::text::{Mark, Text};
 use crate::domain::{Lang, ToolCall};
@@ -226,7 +226,9 @@ fn filled(
     default: Lang,
 ) -> Option<Vec<Intent>> {
     let lacks = |i: &Intent| match i {
-        Intent::Register(r) => r.who.is_none() || r.products.is_none() || r.price == Price::Missing,
+        Intent::Register(r) => {
+            r.who.is_none() || r.products.is_none() || r.price == Price::Missing || matches!(r.date, Day::Longer { .. })
+        }
         _ => false,
     };
     let [only] = before.intents.as_slice() else { return None };
