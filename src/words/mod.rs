@@ -23,5 +23,6 @@ pub mod cards;
 pub mod page;
 pub mod playground;
 pub mod presses;
+pub mod demo;
 pub mod replies;
 pub mod work;
