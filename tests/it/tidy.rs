@@ -13,6 +13,13 @@ use source::{At, File, closing, files, production, read};
 /// A file above this is split. Tests do not count.
 const MAX_LINES: usize = 700;
 
+/// Fails with what only one of two sets has.
+fn assert_same(left: (&str, &BTreeSet<String>), right: (&str, &BTreeSet<String>)) {
+    let only = |a: &BTreeSet<String>, b: &BTreeSet<String>| a.difference(b).cloned().collect::<Vec<_>>().join(", ");
+    let (more, less) = (only(left.1, right.1), only(right.1, left.1));
+    assert!(more.is_empty() && less.is_empty(), "only in {}: [{more}]; only in {}: [{less}]", left.0, right.0);
+}
+
 // --- who may import whom
 
 /// One row of the import table.
@@ -116,7 +123,8 @@ fn first_names(tokens: &[At], open: usize) -> Vec<(String, usize)> {
 #[test]
 fn modules_import_only_what_the_table_in_the_architecture_allows() {
     let rules = rules();
-    let of: BTreeMap<&str, &Row> = rules.iter().flat_map(|row| row.modules.iter().map(move |m| (m.as_str(), row))).collect();
+    let of: BTreeMap<&str, &Row> =
+        rules.iter().flat_map(|row| row.modules.iter().map(move |m| (m.as_str(), row))).collect();
     let mut faults = Vec::new();
     let mut arrows = 0;
     for file in production() {
@@ -161,7 +169,7 @@ fn the_import_table_names_every_module_once_and_points_only_upwards_in_itself() 
     }
     let mut real: BTreeSet<String> = production().iter().map(File::module).collect();
     real.remove("lib");
-    assert_eq!(above, real, "left: the table's modules; right: those of src");
+    assert_same(("the import table", &above), ("src", &real));
 }
 
 #[test]
@@ -243,7 +251,10 @@ fn i08_guarded_types_are_made_in_one_file_and_cannot_be_copied_or_read_from_anyw
                     defined += 1;
                     assert!(at_home, "{place}: {name} is defined outside {home}");
                     let derived = derives(tokens, i);
-                    assert!(derived.iter().all(|d| !forbidden.contains(&d.as_str())), "{place}: {name} derives {derived:?}");
+                    assert!(
+                        derived.iter().all(|d| !forbidden.contains(&d.as_str())),
+                        "{place}: {name} derives {derived:?}"
+                    );
                     let fields = &tokens[i + 1..closing(tokens, i + 1)];
                     assert!(fields.iter().all(|t| t.word() != Some("pub")), "{place}: {name} has a public field");
                 }
@@ -339,7 +350,8 @@ fn events(all: &[File]) -> BTreeSet<String> {
 
 #[test]
 fn the_manifest_subscribes_to_exactly_the_events_that_the_code_reads() {
-    assert_eq!(manifest("bot_events"), events(&production()), "left: manifest.yaml; right: src/slack/inbound.rs");
+    let read = events(&production());
+    assert_same(("manifest.yaml", &manifest("bot_events")), ("src/slack/inbound.rs", &read));
 }
 
 #[test]
@@ -366,7 +378,7 @@ fn the_manifest_requests_exactly_the_scopes_that_methods_and_events_need() {
             other => Some(format!("{}:history", other.strip_prefix("message.").expect("a message event"))),
         });
     }
-    assert_eq!(manifest("bot"), needed, "left: manifest.yaml; right: what src/slack needs");
+    assert_same(("manifest.yaml", &manifest("bot")), ("what src/slack needs", &needed));
 }
 
 // --- dependencies
@@ -375,7 +387,11 @@ fn the_manifest_requests_exactly_the_scopes_that_methods_and_events_need() {
 fn dependencies(section: &str) -> BTreeSet<String> {
     let text = read("Cargo.toml");
     let lines = text.lines().skip_while(|line| *line != format!("[{section}]")).skip(1);
-    lines.take_while(|line| !line.starts_with('[')).filter_map(|l| l.split_once(" = ")).map(|(n, _)| n.to_owned()).collect()
+    lines
+        .take_while(|line| !line.starts_with('['))
+        .filter_map(|l| l.split_once(" = "))
+        .map(|(n, _)| n.to_owned())
+        .collect()
 }
 
 #[test]
@@ -384,8 +400,9 @@ fn every_dependency_is_used_and_stands_in_the_architecture_with_its_purpose() {
         .iter()
         .flat_map(|cells| cells[0].split(", ").map(str::to_owned).collect::<Vec<_>>())
         .collect();
-    let all: BTreeSet<String> = dependencies("dependencies").union(&dependencies("dev-dependencies")).cloned().collect();
-    assert_eq!(all, explained, "left: Cargo.toml; right: the table");
+    let all: BTreeSet<String> =
+        dependencies("dependencies").union(&dependencies("dev-dependencies")).cloned().collect();
+    assert_same(("Cargo.toml", &all), ("the table of dependencies", &explained));
     let code: String = ["src", "tests", "bench"]
         .iter()
         .filter(|folder| source::root().join(folder).exists())
@@ -418,26 +435,29 @@ fn commands(document: &str) -> Vec<String> {
         .collect()
 }
 
+/// What `--help` prints for a subcommand; `None` when there is none.
+fn help(path: &[String]) -> Option<String> {
+    let help = Command::new(env!("CARGO_BIN_EXE_sales-concierge")).args(path).arg("--help").env_clear().output();
+    let help = help.expect("the program runs");
+    help.status.success().then(|| String::from_utf8_lossy(&help.stdout).into_owned())
+}
+
 #[test]
 fn every_command_of_the_documents_exists_with_its_options() {
+    let mut helps: BTreeMap<Vec<String>, Option<String>> = BTreeMap::new();
     for document in READMES.into_iter().chain(["docs/operations.md"]) {
         let commands = commands(document);
         assert!(!commands.is_empty(), "{document} shows no command");
         for command in commands {
-            let words: Vec<&str> = command.split_whitespace().collect();
             // Subcommands come first, then options and values.
-            let path: Vec<&str> = words.iter().copied().take_while(|w| w.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !w.starts_with('-')).collect();
-            let help = Command::new(env!("CARGO_BIN_EXE_sales-concierge"))
-                .args(&path)
-                .arg("--help")
-                .env_clear()
-                .output()
-                .expect("the program runs");
-            let text = String::from_utf8_lossy(&help.stdout).into_owned();
-            assert!(help.status.success(), "{document}: `sales-concierge {command}`: no such command");
-            for option in words.iter().filter(|w| w.starts_with("--")) {
-                let option = option.split('=').next().unwrap_or(option);
-                assert!(text.contains(&format!("{option} ")) || text.contains(&format!("{option}\n")), "{document}: `sales-concierge {command}`: no option {option}");
+            let is_name =
+                |word: &&str| !word.starts_with('-') && word.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+            let path: Vec<String> = command.split_whitespace().take_while(is_name).map(str::to_owned).collect();
+            let text = helps.entry(path.clone()).or_insert_with(|| help(&path)).clone();
+            let text = text.unwrap_or_else(|| panic!("{document}: `sales-concierge {command}`: no such command"));
+            for option in command.split_whitespace().filter(|word| word.starts_with("--")) {
+                let offered = text.split_whitespace().any(|word| word == option);
+                assert!(offered, "{document}: `sales-concierge {command}`: no option {option}");
             }
         }
     }
@@ -474,9 +494,12 @@ fn the_table_of_settings_is_complete_and_its_defaults_are_the_programs() {
             listed.insert(key);
         }
         let config = Config::from_parts(None, env).unwrap_or_else(|error| panic!("{document}: {error}"));
-        assert_eq!(format!("{config:#?}"), format!("{:#?}", Config::default()), "{document}: left: its table's defaults");
+        let (listed_defaults, real) = (format!("{config:#?}"), format!("{:#?}", Config::default()));
+        for (listed, real) in listed_defaults.lines().zip(real.lines()) {
+            assert_eq!(listed.trim(), real.trim(), "{document}: left: its table's default; right: the program's");
+        }
         listed.retain(|key| !key.starts_with("policy."));
-        assert_eq!(listed, settings(), "{document}: left: its table; right: the program");
+        assert_same((document, &listed), ("the program", &settings()));
     }
 }
 
@@ -489,7 +512,11 @@ fn the_links_of_the_documents_lead_somewhere() {
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             let path = link.split('#').next().unwrap_or_default();
             let is_ours = !path.is_empty() && !path.contains("://");
-            assert!(!is_ours || source::root().join(folder).join(path).exists(), "{}: {link} leads nowhere", document.display());
+            assert!(
+                !is_ours || source::root().join(folder).join(path).exists(),
+                "{}: {link} leads nowhere",
+                document.display()
+            );
         }
     }
 }
