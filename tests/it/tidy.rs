@@ -136,7 +136,7 @@ fn modules_import_only_what_the_table_in_the_architecture_allows() {
             faults.push(format!("{}: the import table has no row for `{module}`", file.path.display()));
             continue;
         };
-        for (to, line) in imports(&file) {
+        for (to, line) in imports(file) {
             if to == module || !of.contains_key(to.as_str()) {
                 // Its own module, or an item of the crate's root (a macro).
                 continue;
@@ -238,7 +238,7 @@ fn i08_guarded_types_are_made_in_one_file_and_cannot_be_copied_or_read_from_anyw
     let all = production();
     for (name, home) in GUARDED {
         let mut defined = 0;
-        for file in &all {
+        for file in all {
             let at_home = file.path.to_string_lossy() == home;
             let tokens = &file.tokens;
             for i in 1..tokens.len() {
@@ -350,7 +350,7 @@ fn events(all: &[File]) -> BTreeSet<String> {
 
 #[test]
 fn the_manifest_subscribes_to_exactly_the_events_that_the_code_reads() {
-    let read = events(&production());
+    let read = events(production());
     assert_same(("manifest.yaml", &manifest("bot_events")), ("src/slack/inbound.rs", &read));
 }
 
@@ -359,7 +359,7 @@ fn the_manifest_requests_exactly_the_scopes_that_methods_and_events_need() {
     let all = production();
     let everywhere = |right: &str| ["channels", "groups", "im", "mpim"].map(|kind| format!("{kind}:{right}")).to_vec();
     let mut needed: BTreeSet<String> = BTreeSet::new();
-    for method in methods(&all) {
+    for method in methods(all) {
         needed.extend(match method.as_str() {
             "auth.test" => Vec::new(),
             "chat.postMessage" | "chat.postEphemeral" | "chat.update" | "chat.delete" => vec!["chat:write".to_owned()],
@@ -371,7 +371,7 @@ fn the_manifest_requests_exactly_the_scopes_that_methods_and_events_need() {
             other => panic!("src/slack/client.rs calls {other}: say here which scopes it needs"),
         });
     }
-    for event in events(&all) {
+    for event in events(all) {
         needed.extend(match event.as_str() {
             "app_mention" => Some("app_mentions:read".to_owned()),
             "app_home_opened" => None,
