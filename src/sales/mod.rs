@@ -109,10 +109,14 @@ where
     E: std::error::Error + Send + Sync + 'static,
 {
     let server = server::Server {
+        committer: commit::Committer {
+            records: records.clone(),
+            zone: settings.zone,
+            undo_window: settings.undo_window,
+            turn: tokio::sync::Mutex::default(),
+        },
         records,
         verifier: Verifier::new(&settings.public_keys)?,
-        zone: settings.zone,
-        undo_window: settings.undo_window,
         clock,
         catalogue: catalogue::Catalogue::new()?,
     };

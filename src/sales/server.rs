@@ -6,8 +6,6 @@
 
 use std::panic::AssertUnwindSafe;
 
-use chrono::TimeDelta;
-use chrono_tz::Tz;
 use futures::FutureExt as _;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, GetPromptRequestParams, GetPromptResponse, Implementation,
@@ -24,7 +22,7 @@ use super::ACTOR;
 use super::answer::{Code, Failure, Refusal};
 use super::arguments::{self, AddSale, CancelSale, Range};
 use super::catalogue::{Catalogue, Definition, Name};
-use super::commit::{self, Cancellation, NewSale};
+use super::commit::{Cancellation, Committer, NewSale};
 use super::{guide, reads};
 use crate::audit::{self, Entry, Risk};
 use crate::domain::{Clock, Person, ProposalId, Role};
@@ -36,8 +34,7 @@ use crate::tokens::{Approval, META_APPROVAL, META_CALLER, TokenError, Verifier};
 pub(super) struct Server {
     pub records: Records,
     pub verifier: Verifier,
-    pub zone: Tz,
-    pub undo_window: TimeDelta,
+    pub committer: Committer,
     pub clock: Clock,
     pub catalogue: Catalogue,
 }
@@ -157,7 +154,7 @@ impl Server {
                 let approval = self.approval(person, approval).await?;
                 let AddSale { code_customer, products, price, .. } = args;
                 let new = NewSale { code_customer, products, price, date };
-                let done = commit::add_sale(&self.records, self.zone, &approval, &new).await?;
+                let done = self.committer.add_sale(&approval, &new).await?;
                 write_answer(&done, done.repeated, approval)
             }
             Name::CancelSale => {
@@ -165,7 +162,7 @@ impl Server {
                 arguments::plain(&reason, Code::InvalidArguments)?;
                 let approval = self.approval(person, approval).await?;
                 let new = Cancellation { code_sales, reason };
-                let done = commit::cancel_sale(&self.records, self.undo_window, &approval, &new).await?;
+                let done = self.committer.cancel_sale(&approval, &new).await?;
                 write_answer(&done, done.repeated, approval)
             }
         }
