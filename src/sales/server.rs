@@ -8,8 +8,8 @@ use std::panic::AssertUnwindSafe;
 
 use futures::FutureExt as _;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, GetPromptRequestParams, GetPromptResponse, Implementation,
-    ListPromptsResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, GetPromptRequestParams, GetPromptResponse,
+    Implementation, ListPromptsResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
     ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents, ServerCapabilities,
     ServerConfig,
 };
@@ -29,6 +29,9 @@ use crate::domain::{Clock, Person, ProposalId, Role};
 use crate::records::Records;
 use crate::staff::{self, Staff};
 use crate::tokens::{Approval, META_APPROVAL, META_CALLER, TokenError, Verifier};
+
+/// Lists and texts are compiled in and the same for everyone; a client that keeps them longer only misses an upgrade.
+const FRESH_MS: u64 = 60_000;
 
 /// The MCP server over one store of record.
 pub(super) struct Server {
@@ -250,7 +253,9 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.catalogue.tools()))
+        Ok(ListToolsResult::with_all_items(self.catalogue.tools())
+            .with_ttl_ms(FRESH_MS)
+            .with_cache_scope(CacheScope::Public))
     }
 
     async fn call_tool(
@@ -273,7 +278,9 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Ok(ListResourcesResult::with_all_items(guide::resources()))
+        Ok(ListResourcesResult::with_all_items(guide::resources())
+            .with_ttl_ms(FRESH_MS)
+            .with_cache_scope(CacheScope::Public))
     }
 
     async fn read_resource(
@@ -284,7 +291,7 @@ impl ServerHandler for Server {
         let text = guide::read(&request.uri)
             .ok_or_else(|| ErrorData::resource_not_found("there is no resource of this name", None))?;
         let contents = ResourceContents::text(text, request.uri).with_mime_type("text/markdown");
-        Ok(ReadResourceResult::new(vec![contents]).into())
+        Ok(ReadResourceResult::new(vec![contents]).with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Public).into())
     }
 
     async fn list_prompts(
@@ -292,7 +299,9 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Ok(ListPromptsResult::with_all_items(guide::prompts()))
+        Ok(ListPromptsResult::with_all_items(guide::prompts())
+            .with_ttl_ms(FRESH_MS)
+            .with_cache_scope(CacheScope::Public))
     }
 
     async fn get_prompt(

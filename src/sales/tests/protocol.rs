@@ -107,6 +107,8 @@ async fn lengths_patterns_and_ranges_of_the_schema_are_enforced_by_the_server() 
         let reply = shop.call("sales", tool, args.clone()).await;
         assert_eq!(reply.code(), code, "{tool} {args}");
     }
+    let null = json!({ "code_customer": "0002", "code_sales": null, "date_sales_begin_str": null, "limit": null });
+    assert_eq!(shop.call("sales", "get_sales", null).await.data()["count"], 3);
     let null = shop.call("sales", "get_customers", json!({ "code_customer": null, "name_str_customer": "太郎" })).await;
     assert_eq!(null.data()["count"], 1, "null is the same as left out");
 }
@@ -187,4 +189,52 @@ async fn the_server_ends_when_the_client_goes_away() {
     shop.client.cancel().await.unwrap();
     let ended = tokio::time::timeout(std::time::Duration::from_secs(5), shop.server).await;
     assert!(ended.expect("the server ended").unwrap().is_ok());
+}
+
+/// What a model is offered, word for word.
+#[tokio::test]
+async fn the_input_schema_is_plain_enough_for_every_model() {
+    let shop = Shop::open().await;
+    let tools = shop.client.list_tools(None::<PaginatedRequestParams>).await.unwrap().tools;
+    let schema = &tools.iter().find(|t| t.name == "add_sale").unwrap().input_schema;
+    insta::assert_snapshot!(serde_json::to_string_pretty(&**schema).unwrap(), @r#"
+    {
+      "additionalProperties": false,
+      "properties": {
+        "code_customer": {
+          "description": "The customer's code; `get_customers` finds it by name.",
+          "maxLength": 64,
+          "minLength": 1,
+          "type": "string"
+        },
+        "date_sales_str": {
+          "description": "The day of the sale, YYYY-MM-DD. Left out: today.",
+          "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
+          "type": [
+            "string",
+            "null"
+          ]
+        },
+        "price": {
+          "description": "The whole amount in yen.",
+          "maximum": 999999999999,
+          "minimum": 0,
+          "type": "integer"
+        },
+        "products": {
+          "description": "What was sold, as the person said it.",
+          "maxLength": 1000,
+          "minLength": 1,
+          "pattern": "\\S",
+          "type": "string"
+        }
+      },
+      "required": [
+        "code_customer",
+        "products",
+        "price"
+      ],
+      "type": "object"
+    }
+    "#);
 }
