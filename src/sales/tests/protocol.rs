@@ -7,7 +7,7 @@ use rmcp::model::{
 use rmcp::service::{ClientLifecycleMode, ServiceError};
 use serde_json::{Value, json};
 
-use super::super::server::guarded;
+use super::super::{serve, server::guarded};
 use super::{Shop, object};
 
 #[tokio::test]
@@ -237,4 +237,21 @@ async fn the_input_schema_is_plain_enough_for_every_model() {
       "type": "object"
     }
     "#);
+}
+
+#[tokio::test]
+async fn a_host_that_leaves_before_the_handshake_is_told_from_one_that_talks_nonsense() {
+    let shop = Shop::open().await;
+    let settings = super::super::Settings {
+        records: "unused".into(),
+        public_keys: shop.keys.public.clone(),
+        zone: chrono_tz::Asia::Tokyo,
+        undo_window: super::super::DEFAULT_UNDO_WINDOW,
+    };
+    let (ours, theirs) = tokio::io::duplex(64);
+    drop(ours);
+    let Err(error) = serve(shop.records.clone(), &settings, shop.clock.clone(), theirs).await else {
+        unreachable!("nobody shook hands")
+    };
+    assert!(error.is_gone_host(), "{error:?}");
 }
