@@ -39,6 +39,8 @@ use resolve::{NotResolved, host_error, resolve};
 
 /// The most of one tool result a model is shown, in bytes. Code sees all of it.
 const MODEL_RESULT: usize = 64 << 10;
+/// The most of a model's words that is kept, in characters; some seven Slack messages.
+const MODEL_TEXT: usize = 20_000;
 /// Above this many (person, tool) pairs the rates of those who are idle are forgotten.
 const MANY_RATES: usize = 10_000;
 
@@ -226,7 +228,10 @@ impl<'a> Session<'a> {
         self.budget.rounds_left -= 1;
         self.rounds += 1;
         let (reply, usage) = match self.ask(last).await {
-            Ok(answered) => answered,
+            Ok((mut reply, usage)) => {
+                shorten(&mut reply.text);
+                (reply, usage)
+            }
             // A limit that was reached says more than the closing words that failed.
             Err((why, usage)) => return self.end(String::new(), self.closing.or(Some(why)), usage),
         };
@@ -501,6 +506,14 @@ fn stop_of(deny: Deny) -> Option<Stop> {
         Deny::TooOften => Some(Stop::CallsPerMinute),
         Deny::ProposalsSpent => Some(Stop::Proposals),
         Deny::ArgumentsTooLong => Some(Stop::ArgumentsTooLong),
+    }
+}
+
+/// An endless text would flood the thread, and the history after it.
+fn shorten(text: &mut String) {
+    if let Some((end, _)) = text.char_indices().nth(MODEL_TEXT) {
+        text.truncate(end);
+        text.push('…');
     }
 }
 

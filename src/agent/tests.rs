@@ -480,6 +480,13 @@ async fn a_huge_result_is_cut_for_the_model_within_a_character() {
 }
 
 #[tokio::test]
+async fn i18_an_endless_text_is_cut() {
+    let model = Scripted::replies(vec![says(&"長".repeat(100_000))]);
+    let ran = run(&agent(&model, &Fake::farm()).await, asker(Role::Sales), asks("続けて")).await;
+    assert_eq!(ran.text.chars().count(), MODEL_TEXT + 1);
+}
+
+#[tokio::test]
 async fn a_draft_nobody_answered_still_has_a_result() {
     let fake = Fake::farm();
     let model = Scripted::replies(vec![calls(&[("add_sale", sale(json!({})))]), says("はい。")]);
