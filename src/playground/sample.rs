@@ -237,7 +237,7 @@ fn places(code: &str, customer: u64) -> Vec<Place> {
     let weekly = |from: u64, to: u64| {
         (from..=to).filter_map(move |ago| {
             let die = dice(customer * 1000 + ago);
-            (ago == from || die % 9 != 0).then_some(Place::Week { ago, day: (die >> 8) % 7 })
+            (ago == from || !die.is_multiple_of(9)).then_some(Place::Week { ago, day: (die >> 8) % 7 })
         })
     };
     match code {
@@ -267,7 +267,7 @@ fn sales(today: NaiveDate) -> Vec<Sale> {
             let wholesale = if department == "卸" { 10 } else { 1 };
             let mut products = String::new();
             let mut price = 0;
-            for line in 0..1 + u64::from(die % 4 == 0) {
+            for line in 0..1 + u64::from(die.is_multiple_of(4)) {
                 let die = dice(die + line);
                 let at = usize::try_from(die % 97).unwrap_or(0) % goods.len().max(1);
                 let Some([name, unit, each]) = goods.get(at) else { continue };

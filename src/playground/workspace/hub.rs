@@ -10,11 +10,11 @@ use tokio_util::task::TaskTracker;
 
 use super::delivery::{Courier, deliver};
 use super::journal::Journal;
-use super::message::Message;
+use super::message::{Message, escape};
 use super::seed::{Channel, Seed};
 use super::world::{Change, World};
 use super::{Fault, PressOutcome, Refused, Settings, events};
-use crate::domain::{ChannelId, Clock, MessageTs, UserId};
+use crate::domain::{ChannelId, Clock, Lang, MessageTs, UserId};
 
 /// Slack's life of a `response_url` and how often it may be used.
 const RESPONSE_URL_MS: i64 = 30 * 60 * 1000;
@@ -85,12 +85,29 @@ impl Hub {
         }
     }
 
-    pub(super) fn world(&self) -> MutexGuard<'_, World> {
+    pub(crate) fn world(&self) -> MutexGuard<'_, World> {
         lock(&self.world)
     }
 
     pub(crate) fn subscribe(&self) -> broadcast::Receiver<Arc<Change>> {
         self.changes.subscribe()
+    }
+
+    /// Ends when the workspace stops.
+    pub(crate) fn stopping(&self) -> CancellationToken {
+        self.stop.clone()
+    }
+
+    pub(crate) fn now_ms(&self) -> i64 {
+        self.clock.now_ms()
+    }
+
+    pub(crate) fn banner(&self, lang: Lang) -> Option<String> {
+        self.settings.banner.map(|banner| banner(lang))
+    }
+
+    pub(crate) fn examples(&self, lang: Lang) -> Vec<String> {
+        (self.settings.examples)(lang)
     }
 
     pub(super) fn watch(&self) -> watch::Receiver<u64> {
@@ -196,7 +213,7 @@ impl Hub {
     }
 
     /// A person opens the DM: the bot is told each time, as by Slack.
-    pub(super) fn open_dm(self: &Arc<Self>, user: &UserId) -> Result<Channel, Refused> {
+    pub(crate) fn open_dm(self: &Arc<Self>, user: &UserId) -> Result<Channel, Refused> {
         let channel = self.dm(user)?;
         let event = {
             let mut world = self.world();
@@ -205,6 +222,35 @@ impl Hub {
         };
         self.tell(&[event]);
         Ok(channel)
+    }
+
+    /// Typed text in Slack's form: escaped, and `@handle` of the bot or a person as a mention.
+    pub(crate) fn typed(&self, text: &str) -> String {
+        let world = self.world();
+        let people = world.users().iter().map(|u| (u.name.as_str(), &u.id));
+        let handles: Vec<(&str, &UserId)> = people.chain([(world.bot.name.as_str(), &world.bot.user)]).collect();
+        let escaped = escape(text);
+        let mut parts = escaped.split('@');
+        let mut out = parts.next().unwrap_or("").to_owned();
+        for part in parts {
+            let word: usize = part
+                .chars()
+                .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+                .map(char::len_utf8)
+                .sum();
+            // A handle is ASCII and ends where another character begins: 「@conciergeの」 mentions too.
+            let (handle, rest) = part.split_at_checked(word).unwrap_or((part, ""));
+            let before = out.chars().next_back();
+            let inside_a_word = before.is_some_and(|c| c.is_ascii_alphanumeric());
+            match handles.iter().find(|(name, _)| *name == handle) {
+                Some((_, id)) if !inside_a_word => out.push_str(&format!("<@{id}>{rest}")),
+                _ => {
+                    out.push('@');
+                    out.push_str(part);
+                }
+            }
+        }
+        out
     }
 
     /// A person writes.

@@ -64,8 +64,8 @@ struct Conversation {
 #[derive(Debug)]
 pub struct World {
     pub(super) team: TeamId,
-    pub(super) team_name: String,
-    pub(super) bot: Bot,
+    pub(crate) team_name: String,
+    pub(crate) bot: Bot,
     /// Tells the runs of one workspace apart: milliseconds at its start, in hexadecimal.
     pub(super) run: String,
     users: Vec<User>,
@@ -127,6 +127,11 @@ impl World {
     /// A conversation.
     pub fn channel(&self, id: &str) -> Option<&Channel> {
         self.conversations.get(&ChannelId::new(id)).map(|c| &c.channel)
+    }
+
+    /// All conversations.
+    pub fn channels(&self) -> impl Iterator<Item = &Channel> {
+        self.conversations.values().map(|c| &c.channel)
     }
 
     /// The conversations a person is in: the seed's in its order, then DMs.
@@ -208,11 +213,11 @@ impl World {
     }
 
     /// Whether somebody takes part in a conversation and may thus read it.
-    pub(super) fn is_in(&self, user: &UserId, channel: &ChannelId) -> bool {
+    pub(crate) fn is_in(&self, user: &UserId, channel: &ChannelId) -> bool {
         self.conversations.get(channel).is_some_and(|c| c.channel.has(user))
     }
 
-    pub(super) fn active_statuses(&self, now: i64) -> impl Iterator<Item = (&ChannelId, &MessageTs, &str)> {
+    pub(crate) fn active_statuses(&self, now: i64) -> impl Iterator<Item = (&ChannelId, &MessageTs, &str)> {
         self.statuses.iter().filter(move |(_, (_, until))| *until > now).map(|((c, t), (s, _))| (c, t, s.as_str()))
     }
 
