@@ -20,8 +20,8 @@ macro_rules! words {
 }
 
 pub mod cards;
+pub mod page;
 pub mod playground;
 pub mod presses;
-pub mod page;
 pub mod replies;
 pub mod work;
