@@ -1,1 +1,3 @@
+//! One binary of integration tests.
 
+mod page;
