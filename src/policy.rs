@@ -270,3 +270,94 @@ fn host_read<const N: usize>(tool: &str, arguments: [(&str, Value); N]) -> Allow
     let arguments = arguments.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
     AllowedCall { tool: tool.to_owned(), arguments, kind: Kind::Read }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn call(name: &str, arguments: Value) -> ToolCall {
+        ToolCall { id: "c".into(), name: name.into(), arguments: arguments.as_object().cloned().unwrap() }
+    }
+
+    fn denied(table: &Table, role: Role, name: &str) -> Option<Deny> {
+        match decide(table, role, &call(name, json!({})), &Counters::default()) {
+            Decision::Deny(deny) => Some(deny),
+            Decision::Run(_) | Decision::Propose(_) => None,
+        }
+    }
+
+    #[test]
+    fn i08_the_default_table_is_the_contract() {
+        let table = Table::default();
+        for (tool, kind) in TOOLS {
+            let viewer = denied(&table, Role::Viewer, tool);
+            assert_eq!(viewer, (kind == Kind::Write).then_some(Deny::NotYourRole), "{tool}");
+            for role in [Role::Sales, Role::Manager, Role::Admin] {
+                assert_eq!(denied(&table, role, tool), None, "{tool}");
+            }
+        }
+    }
+
+    #[test]
+    fn i08_a_table_from_the_settings_narrows_and_cannot_name_new_tools() {
+        let table: Table = serde_json::from_value(json!({"sales": ["get_sales", "drop_tables"]})).unwrap();
+        assert_eq!(denied(&table, Role::Sales, "get_sales"), None);
+        assert_eq!(denied(&table, Role::Sales, "add_sale"), Some(Deny::NotYourRole));
+        assert_eq!(denied(&table, Role::Sales, "drop_tables"), Some(Deny::UnknownTool));
+        assert_eq!(denied(&table, Role::Admin, "get_sales"), Some(Deny::NotYourRole));
+    }
+
+    #[test]
+    fn i08_a_write_is_proposed_without_the_hosts_own_argument() {
+        let asked = call("add_sale", json!({"price": 600, "replaces_proposal": "P1", "products": null}));
+        match decide(&Table::default(), Role::Sales, &asked, &Counters::default()) {
+            Decision::Propose(proposed) => {
+                assert_eq!(proposed.replaces(), Some("P1"));
+                assert_eq!(Value::Object(proposed.arguments().clone()), json!({"price": 600}));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn each_counter_denies_in_its_own_words() {
+        let reached: [(Deny, fn(&mut Counters)); 6] = [
+            (Deny::CallsSpent, |c| c.calls_spent = true),
+            (Deny::RoundsInARow, |c| c.rounds_in_a_row = true),
+            (Deny::Repeated, |c| c.repeated = true),
+            (Deny::TooOften, |c| c.too_often = true),
+            (Deny::ProposalsSpent, |c| c.proposals_spent = true),
+            (Deny::ArgumentsTooLong, |c| c.arguments_too_long = true),
+        ];
+        let mut sentences = BTreeSet::new();
+        for (deny, set) in reached {
+            let mut counters = Counters::default();
+            set(&mut counters);
+            let decided = decide(&Table::default(), Role::Sales, &call("add_sale", json!({})), &counters);
+            assert!(matches!(decided, Decision::Deny(d) if d == deny), "{decided:?}");
+            assert!(sentences.insert(deny.sentence()));
+        }
+        let spent = Counters { proposals_spent: true, ..Counters::default() };
+        let read = decide(&Table::default(), Role::Sales, &call("get_sales", json!({})), &spent);
+        assert!(matches!(read, Decision::Run(_)), "reads go on");
+    }
+
+    proptest! {
+        #[test]
+        fn i08_no_name_but_the_six_is_ever_run_or_proposed(
+            name in prop_oneof![
+                "\\PC{0,12}",
+                "[gｇɡ][eеｅ][tｔ]_[sѕ][aаａ][l1][eе][sѕ]\u{200b}?",
+                "(add|cancel)[_ -]sale[s\u{0}\u{fe00} ]",
+            ],
+        ) {
+            let known = TOOLS.iter().any(|(tool, _)| *tool == name);
+            let denied = denied(&Table::default(), Role::Admin, &name);
+            prop_assert_eq!(denied == Some(Deny::UnknownTool), !known, "{:?}", name);
+            prop_assert!(known || risk(&name) == Risk::Critical);
+        }
+    }
+}

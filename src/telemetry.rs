@@ -22,7 +22,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { filter: "info".into(), json: false }
+        Self { filter: "info,rmcp=warn".into(), json: false }
     }
 }
 

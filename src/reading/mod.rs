@@ -8,7 +8,7 @@
 
 mod amounts;
 mod dates;
-mod fold;
+pub(crate) mod fold;
 mod numbers;
 
 use chrono::NaiveDate;

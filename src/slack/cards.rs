@@ -20,8 +20,10 @@ const HEADER: usize = 150;
 const SECTION: usize = 3000;
 const FIELD: usize = 2000;
 const BUTTON: usize = 75;
-/// A value shares its field with a label.
-const VALUE: usize = 1800;
+/// A value shares its text object with a label. Over the whole width 1,000 characters of any kind fit, the most that
+/// the sales server takes.
+const FIELD_VALUE: usize = 1800;
+const LINE_VALUE: usize = 2900;
 /// Of the `text` field, in bytes after escaping.
 const TEXT_BYTES: usize = 4000;
 /// A value in the `text` field, so that none crowds out the others.
@@ -181,8 +183,8 @@ impl Sheet {
         self.text.push(escape(title));
     }
 
-    fn say(&mut self, label: &str, value: &str) -> String {
-        let value = clamp(value, VALUE);
+    fn say(&mut self, label: &str, value: &str, max: usize) -> String {
+        let value = clamp(&one_line(value), max);
         self.text.push(escaped_clamp(&format!("{label}: {value}"), TEXT_VALUE_BYTES));
         format!("{label}\n{value}")
     }
@@ -190,13 +192,13 @@ impl Sheet {
     /// Values side by side where there is room; on a phone Slack puts them one below the other.
     fn fields(&mut self, pairs: &[(String, String)]) {
         let fields: Vec<Value> =
-            pairs.iter().map(|(label, value)| plain_text(&self.say(label, &one_line(value)), FIELD)).collect();
+            pairs.iter().map(|(label, value)| plain_text(&self.say(label, value, FIELD_VALUE), FIELD)).collect();
         self.block("section", json!({ "fields": fields }));
     }
 
     /// A value over the whole width.
     fn line(&mut self, label: &str, value: &str) {
-        let shown = self.say(label, &one_line(value));
+        let shown = self.say(label, value, LINE_VALUE);
         self.block("section", json!({ "text": plain_text(&shown, SECTION) }));
     }
 

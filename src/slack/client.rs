@@ -95,6 +95,9 @@ pub struct Client {
 impl Client {
     /// `api_url` is the Web API's base, with or without a trailing slash. `timeout` bounds each call.
     ///
+    /// Over plain HTTP, which only a workspace on this machine has, no root certificates are loaded: such a workspace
+    /// hands out URLs of itself, and it must start quickly and on machines without any.
+    ///
     /// # Errors
     /// When the machine has no usable root certificates.
     pub fn new(api_url: &str, token: Secret, timeout: Duration) -> std::io::Result<Self> {
@@ -102,13 +105,19 @@ impl Client {
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(timeout / 2));
-        let tls = hyper_rustls::HttpsConnectorBuilder::new()
-            .with_native_roots()?
-            .https_or_http()
-            .enable_http1()
-            .enable_http2()
-            .wrap_connector(tcp);
-        let connector = SlackClientHyperHttpsConnector::from(tls).with_slack_api_url(api_url.trim_end_matches('/'));
+        let provider = rustls::crypto::ring::default_provider();
+        let tls = if api_url.starts_with("http://") {
+            let config = rustls::ClientConfig::builder_with_provider(Arc::new(provider))
+                .with_safe_default_protocol_versions()
+                .map_err(std::io::Error::other)?
+                .with_root_certificates(rustls::RootCertStore::empty())
+                .with_no_client_auth();
+            hyper_rustls::HttpsConnectorBuilder::new().with_tls_config(config)
+        } else {
+            hyper_rustls::HttpsConnectorBuilder::new().with_provider_and_native_roots(provider)?
+        };
+        let https = tls.https_or_http().enable_http1().enable_http2().wrap_connector(tcp);
+        let connector = SlackClientHyperHttpsConnector::from(https).with_slack_api_url(api_url.trim_end_matches('/'));
         Ok(Self {
             http: SlackClient::new(connector),
             token: Arc::new(SlackApiToken::new(token.reveal().into())),
@@ -449,3 +458,6 @@ fn classify(error: SlackClientError) -> Result<Value, SlackError> {
         | SlackClientError::SocketModeProtocolError(_) => SlackError::Uncertain("the call broke off".into()),
     })
 }
+
+#[cfg(test)]
+mod tests;

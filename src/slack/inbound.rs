@@ -129,38 +129,61 @@ pub struct Click {
     pub body_hash: String,
 }
 
-/// Reads a signed event.
-pub fn event(body: &VerifiedBody, me: &Me) -> Inbound {
-    let envelope = match json(body.body()) {
-        Ok(envelope) => envelope,
-        Err(reason) => return Inbound::NotUnderstood(reason),
-    };
-    match text_at(&envelope, "/type") {
-        Some("url_verification") => match text_at(&envelope, "/challenge") {
-            Some(challenge) => Inbound::Challenge(challenge.to_owned()),
-            None => Inbound::NotUnderstood("no_challenge"),
-        },
-        Some("event_callback") => {
-            let read = match text_at(&envelope, "/event/type") {
-                Some("message" | "app_mention") => message(&envelope, me),
-                Some("app_home_opened") => home_opened(&envelope, me),
-                Some(_) => Err(Inbound::Ignored("other_event")),
-                None => Err(Inbound::NotUnderstood("no_event")),
-            };
-            read.unwrap_or_else(|why| why)
+/// Why a payload comes to nothing.
+#[derive(Clone, Copy)]
+enum Dropped {
+    Ignored(&'static str),
+    NotUnderstood(&'static str),
+}
+
+impl From<Dropped> for Inbound {
+    fn from(dropped: Dropped) -> Self {
+        match dropped {
+            Dropped::Ignored(reason) => Self::Ignored(reason),
+            Dropped::NotUnderstood(reason) => Self::NotUnderstood(reason),
         }
-        Some("app_rate_limited") => Inbound::Ignored("app_rate_limited"),
-        Some(_) => Inbound::NotUnderstood("unknown_type"),
-        None => Inbound::NotUnderstood("no_type"),
     }
 }
 
-fn json(bytes: &[u8]) -> Result<Value, &'static str> {
-    let text = std::str::from_utf8(bytes).map_err(|_| "not_utf8")?;
+impl From<Dropped> for Interaction {
+    fn from(dropped: Dropped) -> Self {
+        match dropped {
+            Dropped::Ignored(reason) => Self::Ignored(reason),
+            Dropped::NotUnderstood(reason) => Self::NotUnderstood(reason),
+        }
+    }
+}
+
+/// Reads a signed event.
+pub fn event(body: &VerifiedBody, me: &Me) -> Inbound {
+    read_event(body, me).unwrap_or_else(Inbound::from)
+}
+
+fn read_event(body: &VerifiedBody, me: &Me) -> Result<Inbound, Dropped> {
+    let envelope = json(body.body())?;
+    match text_at(&envelope, "/type") {
+        Some("url_verification") => {
+            let challenge = text_at(&envelope, "/challenge").ok_or(Dropped::NotUnderstood("no_challenge"))?;
+            Ok(Inbound::Challenge(challenge.to_owned()))
+        }
+        Some("event_callback") => match text_at(&envelope, "/event/type") {
+            Some("message" | "app_mention") => message(&envelope, me),
+            Some("app_home_opened") => home_opened(&envelope, me),
+            Some(_) => Err(Dropped::Ignored("other_event")),
+            None => Err(Dropped::NotUnderstood("no_event")),
+        },
+        Some("app_rate_limited") => Err(Dropped::Ignored("app_rate_limited")),
+        Some(_) => Err(Dropped::NotUnderstood("unknown_type")),
+        None => Err(Dropped::NotUnderstood("no_type")),
+    }
+}
+
+fn json(bytes: &[u8]) -> Result<Value, Dropped> {
+    let text = std::str::from_utf8(bytes).map_err(|_| Dropped::NotUnderstood("not_utf8"))?;
     match serde_json::from_str(text) {
         Ok(value @ Value::Object(_)) => Ok(value),
-        Ok(_) => Err("not_an_object"),
-        Err(_) => Err("not_json"),
+        Ok(_) => Err(Dropped::NotUnderstood("not_an_object")),
+        Err(_) => Err(Dropped::NotUnderstood("not_json")),
     }
 }
 
@@ -183,14 +206,14 @@ fn sender(envelope: &Value, user: &str, installation: &TeamId) -> Person {
     Person { team: team.map_or_else(|| installation.clone(), TeamId::new), user: UserId::new(user) }
 }
 
-fn message(envelope: &Value, me: &Me) -> Result<Inbound, Inbound> {
+fn message(envelope: &Value, me: &Me) -> Result<Inbound, Dropped> {
     let event = envelope.get("event").unwrap_or(&Value::Null);
     if let Some(reason) = not_a_persons_words(event, me) {
-        return Err(Inbound::Ignored(reason));
+        return Err(Dropped::Ignored(reason));
     }
-    let user = text_at(event, "/user").ok_or(Inbound::Ignored("no_user"))?;
-    let channel = text_at(event, "/channel").ok_or(Inbound::NotUnderstood("no_channel"))?;
-    let ts = text_at(event, "/ts").ok_or(Inbound::NotUnderstood("no_ts"))?;
+    let user = text_at(event, "/user").ok_or(Dropped::Ignored("no_user"))?;
+    let channel = text_at(event, "/channel").ok_or(Dropped::NotUnderstood("no_channel"))?;
+    let ts = text_at(event, "/ts").ok_or(Dropped::NotUnderstood("no_ts"))?;
     let team = installation(envelope, me);
     let readable = readable(text_at(event, "/text").unwrap_or_default(), &me.user);
     Ok(Inbound::Message(Message {
@@ -245,8 +268,8 @@ fn not_a_persons_words(event: &Value, me: &Me) -> Option<&'static str> {
     (!is_mention && event.get("edited").is_some_and(|v| !v.is_null())).then_some("edit")
 }
 
-fn home_opened(envelope: &Value, me: &Me) -> Result<Inbound, Inbound> {
-    let user = text_at(envelope, "/event/user").ok_or(Inbound::NotUnderstood("no_user"))?;
+fn home_opened(envelope: &Value, me: &Me) -> Result<Inbound, Dropped> {
+    let user = text_at(envelope, "/event/user").ok_or(Dropped::NotUnderstood("no_user"))?;
     Ok(Inbound::HomeOpened {
         who: sender(envelope, user, &installation(envelope, me)),
         channel: ChannelId::new(text_at(envelope, "/event/channel").unwrap_or_default()),
@@ -328,19 +351,19 @@ fn unescape(text: &str) -> String {
 
 /// Reads a signed interaction: a form with one field of JSON.
 pub fn interaction(body: &VerifiedBody) -> Interaction {
-    read_interaction(body).unwrap_or_else(|why| why)
+    read_interaction(body).unwrap_or_else(Interaction::from)
 }
 
-fn read_interaction(body: &VerifiedBody) -> Result<Interaction, Interaction> {
-    let not_understood = Interaction::NotUnderstood;
+fn read_interaction(body: &VerifiedBody) -> Result<Interaction, Dropped> {
+    let not_understood = Dropped::NotUnderstood;
     std::str::from_utf8(body.body()).map_err(|_| not_understood("not_utf8"))?;
     let payload = url::form_urlencoded::parse(body.body())
         .find_map(|(key, value)| (key == "payload").then_some(value))
         .ok_or(not_understood("no_payload"))?;
-    let payload = json(payload.as_bytes()).map_err(not_understood)?;
+    let payload = json(payload.as_bytes())?;
     match text_at(&payload, "/type") {
         Some("block_actions") => {}
-        Some(_) => return Err(Interaction::Ignored("other_interaction")),
+        Some(_) => return Err(Dropped::Ignored("other_interaction")),
         None => return Err(not_understood("no_type")),
     }
     let actions = payload.get("actions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -354,7 +377,7 @@ fn read_interaction(body: &VerifiedBody) -> Result<Interaction, Interaction> {
             super::cards::CANCEL => Some((a, ClickAction::Cancel)),
             _ => None,
         })
-        .ok_or(Interaction::Ignored("other_action"))?;
+        .ok_or(Dropped::Ignored("other_action"))?;
     let need = |paths: &[&str], reason| first_text(&payload, paths).ok_or(not_understood(reason));
     let proposal = text_at(pressed, "/value").filter(|v| is_proposal_id(v)).ok_or(not_understood("bad_value"))?;
     let user = need(&["/user/id"], "no_user")?;

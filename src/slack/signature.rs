@@ -108,3 +108,122 @@ impl Verifier {
 fn seconds(header: &str) -> Option<i64> {
     header.bytes().all(|b| b.is_ascii_digit()).then(|| header.parse().ok()).flatten()
 }
+
+#[cfg(test)]
+pub(in crate::slack) mod tests {
+    use chrono::TimeDelta;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const NOW: i64 = 1_795_000_000;
+
+    fn now() -> DateTime<Utc> {
+        DateTime::from_timestamp(NOW, 0).unwrap()
+    }
+
+    fn sign(secret: &str, timestamp: &str, body: &[u8]) -> String {
+        let mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
+        let mac = mac.chain_update(format!("v0:{timestamp}:")).chain_update(body);
+        format!("v0={}", hex::encode(mac.finalize().into_bytes()))
+    }
+
+    /// A body as if Slack had signed it.
+    pub(in crate::slack) fn verified(body: impl Into<Vec<u8>>) -> VerifiedBody {
+        let body = body.into();
+        let (ts, sig) = (NOW.to_string(), sign("shh", &NOW.to_string(), &body));
+        Verifier::new(vec![Secret::new("shh")]).verify(Some(&sig), Some(&ts), body, now()).unwrap()
+    }
+
+    fn check(signature: Option<&str>, timestamp: Option<&str>, body: &[u8]) -> Result<VerifiedBody, SignatureError> {
+        Verifier::new(vec![Secret::new("shh")]).verify(signature, timestamp, body, now())
+    }
+
+    #[test]
+    fn i09_bodies_that_would_not_survive_parsing_verify_as_received() {
+        let bodies: [&[u8]; 6] = [
+            b"text=a+b&x=%2F",
+            b"payload=%7B%22v%22%3A%22a+b%3Dc%22%7D",
+            "{ \"a\":1.0,  \"é\" : \"\\u00e9\" }".as_bytes(),
+            b"\xff\xfe",
+            b"payload=%ZZ",
+            b"",
+        ];
+        for body in bodies {
+            let ts = NOW.to_string();
+            assert_eq!(check(Some(&sign("shh", &ts, body)), Some(&ts), body).unwrap().body(), body);
+        }
+    }
+
+    #[test]
+    fn i09_a_stale_timestamp_is_refused_either_way() {
+        for skew in [301, -301, 86_400, -86_400] {
+            let ts = (now() - TimeDelta::seconds(skew)).timestamp().to_string();
+            assert_eq!(
+                check(Some(&sign("shh", &ts, b"x")), Some(&ts), b"x").unwrap_err(),
+                SignatureError::Stale { skew_s: skew }
+            );
+        }
+        for skew in [300, 0, -300] {
+            let ts = (now() - TimeDelta::seconds(skew)).timestamp().to_string();
+            assert!(check(Some(&sign("shh", &ts, b"x")), Some(&ts), b"x").is_ok());
+        }
+    }
+
+    #[test]
+    fn i09_a_timestamp_in_milliseconds_is_stale() {
+        let ts = (NOW * 1000).to_string();
+        assert!(matches!(check(Some(&sign("shh", &ts, b"x")), Some(&ts), b"x"), Err(SignatureError::Stale { .. })));
+    }
+
+    #[test]
+    fn i09_missing_and_malformed_headers_are_refused() {
+        let ts = NOW.to_string();
+        let good = sign("shh", &ts, b"x");
+        assert_eq!(check(None, Some(&ts), b"x").unwrap_err(), SignatureError::Missing);
+        assert_eq!(check(Some(&good), None, b"x").unwrap_err(), SignatureError::Missing);
+        for sig in [
+            "",
+            "v0=",
+            "v0=zz",
+            "v1=00",
+            &format!("v0={}", "0".repeat(63)),
+            &good.replace("v0=", ""),
+            &format!("{good}00"),
+        ] {
+            assert_eq!(check(Some(sig), Some(&ts), b"x").unwrap_err(), SignatureError::Malformed, "{sig}");
+        }
+        for ts in ["", "now", "1.5", "-1", "+1795000000", " 1795000000", "99999999999999999999"] {
+            assert_eq!(check(Some(&good), Some(ts), b"x").unwrap_err(), SignatureError::Malformed, "{ts}");
+        }
+    }
+
+    #[test]
+    fn two_secrets_are_accepted_while_rotating_and_an_empty_one_never() {
+        let ts = NOW.to_string();
+        let verifier = Verifier::new(vec![Secret::new("new"), Secret::new("old"), Secret::new("")]);
+        for (secret, ok) in [("new", true), ("old", true), ("", false), ("other", false)] {
+            let signature = sign(secret, &ts, b"x");
+            assert_eq!(verifier.verify(Some(&signature), Some(&ts), *b"x", now()).is_ok(), ok, "{secret}");
+        }
+    }
+
+    #[test]
+    fn no_refusal_tells_the_expected_signature() {
+        let ts = NOW.to_string();
+        let expected = sign("shh", &ts, b"x");
+        let error = check(Some(&sign("other", &ts, b"x")), Some(&ts), b"x").unwrap_err();
+        assert!(!format!("{error:?} {error}").contains(expected.trim_start_matches("v0=")));
+    }
+
+    proptest! {
+        #[test]
+        fn i09_a_changed_byte_is_refused(body in prop::collection::vec(any::<u8>(), 1..200), at in any::<prop::sample::Index>(), bit in 0..8_u8) {
+            let ts = NOW.to_string();
+            let signature = sign("shh", &ts, &body);
+            let mut other = body.clone();
+            other[at.index(body.len())] ^= 1_u8 << bit;
+            prop_assert_eq!(check(Some(&signature), Some(&ts), &other).unwrap_err(), SignatureError::Mismatch);
+        }
+    }
+}

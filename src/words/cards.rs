@@ -121,22 +121,20 @@ words! {
     invalid_price() { ja: "金額が正しくありません。", en: "The amount is not valid." }
     /// A refusal.
     invalid_products() { ja: "商品の内容が正しくありません。", en: "The products are not valid." }
-    /// A refusal.
-    invalid_reason() { ja: "取り消しの理由が正しくありません。", en: "The reason is not valid." }
-    /// A refusal: the rights were withdrawn or never given.
-    not_allowed() { ja: "この操作を行う権限がありません。", en: "You are not allowed to do this." }
+    /// A refusal: an argument is not as it should be.
+    invalid_arguments() { ja: "内容に正しくない項目があります。", en: "One of the values is not valid." }
+    /// A refusal: no rights, no longer, above a limit or too late.
+    not_allowed() {
+        ja: "この内容で行う権限がないか、行える期間を過ぎています。責任者にご確認ください。",
+        en: "This is not, or no longer, within your rights. Please ask your manager.",
+    }
+    /// A refusal: the press could not be proven to the sales system.
+    not_proven() {
+        ja: "確認の操作を販売システムで確かめられませんでした。もう一度ご依頼ください。",
+        en: "The sales system could not verify the confirmation. Please ask again.",
+    }
     /// A refusal: the sale was cancelled before.
     already_cancelled() { ja: "この販売はすでに取り消されています。", en: "This sale has already been cancelled." }
-    /// A refusal: too long ago.
-    undo_window_over() {
-        ja: "取り消せる期間を過ぎています。責任者にご相談ください。",
-        en: "The time in which you can cancel is over. Please ask a manager.",
-    }
-    /// A refusal: above the amount that the approver may approve.
-    above_limit() {
-        ja: "上限額を超えるため、責任者の承認が必要です。",
-        en: "The amount is above your limit and needs a manager's approval.",
-    }
     /// A refusal: the customer's name or department changed after the card was drawn.
     changed_since_card() {
         ja: "カードを表示したあとにお客様の情報が変わったため、中止しました。もう一度ご依頼ください。",
@@ -162,11 +160,10 @@ pub fn failed(lang: Lang, code: &str) -> String {
         "invalid_date" => invalid_date(lang),
         "invalid_price" => invalid_price(lang),
         "invalid_products" => invalid_products(lang),
-        "invalid_reason" => invalid_reason(lang),
-        "not_allowed" | "forbidden" | "approval_required" | "approval_invalid" => not_allowed(lang),
+        "invalid_arguments" => invalid_arguments(lang),
+        "not_allowed" => not_allowed(lang),
         "already_cancelled" => already_cancelled(lang),
-        "undo_window_over" => undo_window_over(lang),
-        "above_limit" => above_limit(lang),
+        "approval_required" | "approval_invalid" => not_proven(lang),
         "approval_mismatch" => changed_since_card(lang),
         other => refused(lang, other),
     }

@@ -20,6 +20,7 @@ macro_rules! words {
 }
 
 pub mod cards;
+pub mod demo;
 pub mod page;
 pub mod playground;
 pub mod presses;

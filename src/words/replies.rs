@@ -110,7 +110,7 @@ words! {
 
     /// To a person without a staff record, privately; the id is what the administrator needs.
     not_registered(user) {
-        ja: "ご利用には登録が必要です。Slackのユーザー ID（{user}）を添えて、社内の管理者に登録をご依頼ください。",
+        ja: "ご利用には登録が必要です。SlackのユーザーID（{user}）を添えて、社内の管理者に登録をご依頼ください。",
         en: "You need to be registered to use this. Please send your Slack user ID ({user}) to your administrator.",
     }
     /// To a guest, privately.

@@ -1,3 +1,6 @@
-//! One binary of integration tests.
+//! One binary for all tests that drive the real program from outside.
 
+mod harness;
+
+mod conversation;
 mod page;

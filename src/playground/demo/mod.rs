@@ -1,8 +1,94 @@
-//! The demo model: a deterministic, OpenAI-compatible endpoint for trying the bot without a key.
+//! The demo model: a deterministic endpoint in the shape of OpenAI's, for trying the bot without a key.
+//!
+//! What it promises: it sees only what a model sees (instructions, messages, tools, results), keeps nothing between
+//! requests, and gives the same answer to the same request. It reads set phrases of Japanese and English, never says
+//! that a sale was registered, never works out a figure, and says plainly when it does not understand. It is no AI and
+//! says so. It does not know the bot: `conversation` is the whole of its world, and the bot does not know it.
+//!
+//! A request is read by `wire` into a `conversation`; `turns` finds what is to be done now, `grammar` what a message
+//! asks for, and `plan` the next calls or the answer.
 
-use axum::Router;
+mod conditions;
+mod conversation;
+mod cues;
+mod grammar;
+mod names;
+mod plan;
+mod products;
+mod say;
+mod talk;
+mod text;
+mod turns;
+mod wire;
+
+use axum::body::Bytes;
+use axum::extract::DefaultBodyLimit;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde_json::{Value, json};
+
+use wire::Invalid;
+
+/// Long histories with many tool results stay well below this.
+const MAX_BODY: usize = 16 * 1024 * 1024;
 
 /// The endpoint: `POST /v1/responses`, `POST /v1/chat/completions`, `GET /v1/models`. The caller binds it, on loopback.
 pub fn router() -> Router {
     Router::new()
+        .route("/v1/responses", post(responses))
+        .route("/v1/chat/completions", post(chat))
+        .route("/v1/models", get(models))
+        .layer(DefaultBodyLimit::max(MAX_BODY))
 }
+
+async fn models() -> Json<Value> {
+    Json(json!({
+        "object": "list",
+        "data": [{ "id": wire::MODEL, "object": "model", "created": 0, "owned_by": "sales-concierge" }],
+    }))
+}
+
+async fn responses(body: Bytes) -> Response {
+    refused_or(|| {
+        let body = object(&body)?;
+        if streams(&body) {
+            return Err(Invalid::new("This model does not stream responses.", Some("stream")));
+        }
+        let conversation = wire::responses_request(&body)?;
+        let answer = plan::answer(&conversation);
+        Ok(Json(wire::responses_answer(&body, &conversation, &answer)).into_response())
+    })
+}
+
+async fn chat(body: Bytes) -> Response {
+    refused_or(|| {
+        let body = object(&body)?;
+        let conversation = wire::chat_request(&body)?;
+        let answer = plan::answer(&conversation);
+        if streams(&body) {
+            let events = wire::chat_stream(&body, &conversation, &answer);
+            return Ok(([(header::CONTENT_TYPE, "text/event-stream")], events).into_response());
+        }
+        Ok(Json(wire::chat_answer(&body, &conversation, &answer)).into_response())
+    })
+}
+
+fn refused_or(answer: impl FnOnce() -> Result<Response, Invalid>) -> Response {
+    answer().unwrap_or_else(|invalid| (StatusCode::BAD_REQUEST, Json(invalid.body())).into_response())
+}
+
+fn object(body: &[u8]) -> Result<Value, Invalid> {
+    serde_json::from_slice::<Value>(body)
+        .ok()
+        .filter(Value::is_object)
+        .ok_or_else(|| Invalid::new("We could not parse the JSON body of your request.", None))
+}
+
+fn streams(body: &Value) -> bool {
+    body.get("stream").and_then(Value::as_bool) == Some(true)
+}
+
+#[cfg(test)]
+mod tests;

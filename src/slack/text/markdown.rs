@@ -138,7 +138,7 @@ fn mark_line(line: &str, out: &mut String) {
     for (i, c) in chars.iter().enumerate() {
         if pairs.binary_search(&i).is_ok() {
             out.push(STRONG);
-        } else if !i.checked_sub(1).is_some_and(|before| pairs.binary_search(&before).is_ok()) {
+        } else if i.checked_sub(1).is_none_or(|before| pairs.binary_search(&before).is_err()) {
             out.push(*c);
         }
     }

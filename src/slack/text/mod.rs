@@ -37,9 +37,11 @@ pub fn reply(markdown: &str, footer: &[String], lang: Lang) -> Vec<Body> {
     render::bodies(markdown::parse(&visible(markdown), lang), footer)
 }
 
-/// A host's sentence as messages; no mark in it means anything.
+/// A host's sentence as messages, none when there is nothing to show; no mark in it means anything.
 pub fn plain(text: &str, footer: &[String]) -> Vec<Body> {
-    render::bodies(vec![Block::plain(&visible(text))], footer)
+    let text = visible(text);
+    let block = (!text.trim().is_empty()).then(|| Block::plain(&text));
+    render::bodies(block.into_iter().collect(), footer)
 }
 
 /// The same message without blocks, for when Slack refuses them: sending the blocks again would fail again.

@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn a_cut_prefers_the_end_of_a_line_then_of_a_sentence() {
         assert_eq!(pieces("aaaa\nbb", 6, str::len), ["aaaa\n", "bb"]);
-        assert_eq!(pieces("あいう。えお", 15, str::len), ["あいう。", "えお"]);
+        assert_eq!(pieces("あいうえ。おか", 18, str::len), ["あいうえ。", "おか"]);
     }
 
     #[test]
