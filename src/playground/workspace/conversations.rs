@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::hub::Hub;
+use super::message::Message;
 use super::methods::{Args, int_arg, is_true, place, str_arg};
 use super::seed::Channel;
 use super::web_api::{Answer, ApiError};

@@ -268,7 +268,7 @@ fn delete(hub: &Arc<Hub>, args: &Args) -> Answer {
     Ok(json!({"channel": message.channel, "ts": message.ts}))
 }
 
-fn str_arg<'a>(args: &'a Args, key: &str) -> Option<&'a str> {
+pub(super) fn str_arg<'a>(args: &'a Args, key: &str) -> Option<&'a str> {
     args.get(key).and_then(Value::as_str)
 }
 
