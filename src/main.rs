@@ -1,3 +1,7 @@
 //! Parses the command line and calls [`sales_concierge::commands`].
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    sales_concierge::commands::run()
+}

@@ -1,3 +1,208 @@
-//! One file per subcommand.
+//! The command line: one file per subcommand.
+//!
+//! Exit codes: 0 done, 1 failed while running, 2 wrong usage or configuration, 3 a needed service cannot be reached.
 
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use chrono::NaiveDate;
+use chrono_tz::Tz;
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::config::{Config, ConfigError};
+use crate::domain::Clock;
+use crate::telemetry;
+
+pub mod explain;
+pub mod manifest;
+pub mod migrate;
+pub mod playground;
 pub mod read;
+pub mod sales_server;
+pub mod serve;
+pub mod staff;
+
+/// A Slack bot for a sales database: answers questions and registers sales, each after the press of a button.
+#[derive(Debug, Parser)]
+#[command(name = "sales-concierge", version, about)]
+pub struct Cli {
+    /// Settings file [default: sales-concierge.toml in the working folder, if there is one]
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Try it on this machine: page, sample data, no account, nothing to install
+    ///
+    /// Example: sales-concierge playground --port 3210
+    Playground {
+        /// The page's port; 0 picks a free one
+        #[arg(long, default_value_t = 3210)]
+        port: u16,
+        /// Where its files are kept
+        #[arg(long, default_value = "data/playground", value_name = "DIR")]
+        data_dir: PathBuf,
+        /// Begin anew: its files in the data folder are removed first
+        #[arg(long)]
+        fresh: bool,
+    },
+    /// Run the bot against Slack
+    ///
+    /// Example: SLACK_BOT_TOKEN=xoxb-… SLACK_SIGNING_SECRET=… OPENAI_API_KEY=… sales-concierge serve
+    Serve {
+        /// Where the embedded stores and keys are kept
+        #[arg(long, default_value = "data", value_name = "DIR")]
+        data_dir: PathBuf,
+    },
+    /// Run the MCP sales server by itself
+    ///
+    /// Example: sales-concierge sales-server --transport stdio --data-dir data
+    SalesServer {
+        /// How clients reach it
+        #[arg(long, value_enum, default_value_t = Transport::Stdio)]
+        transport: Transport,
+        /// Where the records are
+        #[arg(long, default_value = "data", value_name = "DIR")]
+        data_dir: PathBuf,
+    },
+    /// Create or update the stores
+    ///
+    /// Example: sales-concierge migrate --data-dir data
+    Migrate {
+        /// Where the stores are
+        #[arg(long, default_value = "data", value_name = "DIR")]
+        data_dir: PathBuf,
+    },
+    /// Who may use the bot, and with which role
+    ///
+    /// Example: sales-concierge staff add --team T0123 --user U0456 --role sales --department "Direct sales"
+    Staff {
+        /// Where the records are
+        #[arg(long, default_value = "data", value_name = "DIR", global = true)]
+        data_dir: PathBuf,
+        #[command(subcommand)]
+        action: staff::Action,
+    },
+    /// Show how dates, amounts and quantities in sentences are read (standard input, one per line)
+    ///
+    /// Example: echo "先週火曜かぼちゃ4個600円" | sales-concierge read --today 2026-12-02 --zone Asia/Tokyo
+    Read {
+        /// The reference day [default: today]
+        #[arg(long, value_name = "YYYY-MM-DD")]
+        today: Option<NaiveDate>,
+        /// The zone for lines that name none [default: the company's]
+        #[arg(long)]
+        zone: Option<Tz>,
+    },
+    /// Print the life of one proposal from the records
+    ///
+    /// Example: sales-concierge explain 3q2-7wZ… --data-dir data
+    Explain {
+        /// The proposal's id, as in the log or the audit
+        proposal: String,
+        /// Where the records are
+        #[arg(long, default_value = "data", value_name = "DIR")]
+        data_dir: PathBuf,
+    },
+    /// Print the Slack app manifest, with your URL filled in
+    ///
+    /// Example: sales-concierge manifest --url https://concierge.example.com
+    Manifest {
+        /// The public address under which Slack reaches the bot
+        #[arg(long)]
+        url: Option<String>,
+    },
+}
+
+/// How MCP clients reach the sales server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Transport {
+    /// Standard input and output.
+    Stdio,
+}
+
+/// Why a command failed, as far as the exit code tells.
+#[derive(Debug)]
+pub enum Failure {
+    /// While running.
+    Running(anyhow::Error),
+    /// Wrong usage or configuration.
+    Usage(anyhow::Error),
+    /// Something it needs cannot be reached.
+    Unreachable(anyhow::Error),
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::Usage(error.into())
+    }
+}
+
+impl<E: Into<anyhow::Error>> From<RunningError<E>> for Failure {
+    fn from(error: RunningError<E>) -> Self {
+        Self::Running(error.0.into())
+    }
+}
+
+/// Marks an error as one that came up while running.
+#[derive(Debug)]
+pub struct RunningError<E>(pub E);
+
+/// Runs the command of the process's arguments.
+pub fn run() -> ExitCode {
+    let cli = Cli::parse();
+    let (code, error) = match dispatch(cli) {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::Running(error)) => (1, error),
+        Err(Failure::Usage(error)) => (2, error),
+        Err(Failure::Unreachable(error)) => (3, error),
+    };
+    eprintln!("sales-concierge: {error:#}");
+    ExitCode::from(code)
+}
+
+fn dispatch(cli: Cli) -> Result<(), Failure> {
+    let config = Config::load(cli.config.as_deref())?;
+    telemetry::start(&config.log);
+    // Both HTTP stacks take the process's default cryptography; without one the first TLS use panics.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    match cli.command {
+        Command::Playground { port, data_dir, fresh } => {
+            block_on(2, playground::run(config, playground::Options { port, data_dir, fresh }))
+        }
+        Command::Serve { data_dir } => block_on(2, serve::run(config, data_dir)),
+        Command::SalesServer { transport: Transport::Stdio, data_dir } => {
+            block_on(0, sales_server::run(config, data_dir))
+        }
+        Command::Migrate { data_dir } => block_on(0, migrate::run(data_dir)),
+        Command::Staff { data_dir, action } => block_on(0, staff::run(data_dir, action)),
+        Command::Read { today, zone } => {
+            let clock = Clock::system();
+            let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
+            read::run(
+                |zone| today.unwrap_or_else(|| clock.today(zone)),
+                zone.unwrap_or(config.company.zone),
+                input,
+                output,
+            )
+            .map_err(|error| RunningError(error).into())
+        }
+        Command::Explain { proposal, data_dir } => block_on(0, explain::run(data_dir, proposal)),
+        Command::Manifest { url } => manifest::run(url.as_deref()),
+    }
+}
+
+/// `workers` 0: everything on this thread, for commands that do one thing at a time.
+fn block_on(workers: usize, command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    let mut builder = if workers == 0 {
+        tokio::runtime::Builder::new_current_thread()
+    } else {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        builder.worker_threads(workers);
+        builder
+    };
+    builder.enable_all().build().map_err(|error| Failure::Running(error.into()))?.block_on(command)
+}

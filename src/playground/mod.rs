@@ -1,3 +1,6 @@
-//! The local try-out: a workspace like Slack's, sample data and a demo model. The bot has no special path for any of it.
+//! The local try-out: a workspace that behaves as Slack does, its page, sample data, and a demo model.
 
 pub mod demo;
+pub(crate) mod page;
+pub mod sample;
+pub mod workspace;

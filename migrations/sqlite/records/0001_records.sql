@@ -168,7 +168,9 @@ CREATE INDEX history_events_by_thread ON history_events (thread, id);
 
 -- One more run of the loop for a request whose proposals are all decided.
 CREATE TABLE continuations (
-    origin_turn TEXT PRIMARY KEY,
+    -- the turn whose proposals are decided; each turn has at most one
+    turn        TEXT PRIMARY KEY,
+    origin_turn TEXT NOT NULL,
     thread      TEXT NOT NULL CHECK (json_valid(thread)),
     team        TEXT NOT NULL,
     user        TEXT NOT NULL,

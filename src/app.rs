@@ -1,0 +1,259 @@
+//! The composition root of the bot: builds it from a [`Config`], knows its port, runs it, drains it.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use axum::Router;
+use axum::routing::get;
+use axum::serve::ListenerExt;
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::{Agent, openai};
+use crate::config::{self, Config};
+use crate::domain::{Clock, Secret};
+use crate::duties::Duties;
+use crate::http::{self, Edge};
+use crate::mcp::{self, Mcp};
+use crate::outbox::Outbox;
+use crate::records::Records;
+use crate::slack::client::Client;
+use crate::slack::signature::Verifier;
+use crate::telemetry;
+use crate::thread::asker::Askers;
+use crate::thread::click::Clicks;
+use crate::thread::turn::Turns;
+use crate::thread::{queue, worker};
+use crate::tokens::{Keys, PublicKeys};
+use crate::work::Work;
+
+/// How long running turns may take to end after the signal to stop.
+const DRAIN: Duration = Duration::from_secs(10);
+
+/// The embedded stores and keys of one data folder.
+#[derive(Clone, Debug)]
+pub struct DataDir(PathBuf);
+
+impl DataDir {
+    /// The folder, made if it is not there.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn open(path: &Path) -> anyhow::Result<Self> {
+        std::fs::create_dir_all(path).with_context(|| format!("the data folder {} cannot be made", path.display()))?;
+        // The child process gets this path, and its working folder may be another.
+        let path = std::path::absolute(path).context("the data folder has no absolute path")?;
+        Ok(Self(path))
+    }
+
+    /// The folder itself.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The store of record.
+    pub fn records(&self) -> PathBuf {
+        self.0.join("records.sqlite")
+    }
+
+    /// The store of work.
+    pub fn work(&self) -> PathBuf {
+        self.0.join("work.sqlite")
+    }
+
+    /// The signing keys, readable by the owner only.
+    pub fn keys(&self) -> PathBuf {
+        self.0.join("keys.json")
+    }
+}
+
+/// A bot that is connected to everything and not yet running.
+pub struct App {
+    listener: TcpListener,
+    metrics: Option<TcpListener>,
+    router: Router,
+    records: Records,
+    work: Work,
+    mcp: Arc<Mcp>,
+    turns: Arc<Turns>,
+    duties: Duties,
+    wake_worker: Arc<Notify>,
+    worker: worker::Settings,
+}
+
+impl App {
+    /// Opens the stores, starts the sales server, asks Slack who we are, and listens.
+    ///
+    /// # Errors
+    /// When any of these fails; the message says which and what to do.
+    pub async fn build(config: &Config, dir: &DataDir, clock: Clock) -> anyhow::Result<Self> {
+        let keys = Keys::load_or_create(&dir.keys()).context("the signing keys cannot be used")?;
+        let records = Records::open(&dir.records())
+            .await
+            .with_context(|| format!("the records in {} cannot be opened", dir.records().display()))?;
+        let work = Work::open(&dir.work())
+            .await
+            .with_context(|| format!("the work file {} cannot be opened", dir.work().display()))?;
+        queue::free_all(&work).await.context("the work file does not answer")?;
+
+        let token = config.slack.bot_token.clone().unwrap_or_else(|| Secret::new(""));
+        let slack = Client::new(&config.slack.api_url, token, Duration::from_millis(config.slack.timeout_ms))
+            .context("the Slack client cannot be made")?;
+        let server = sales_server(config, dir, &keys.public)?;
+        let (me, mcp) = tokio::join!(slack.auth_test(), Mcp::connect(server, keys.caller.clone(), clock.clone()));
+        let me =
+            me.with_context(|| format!("Slack at {} did not say who the bot token belongs to", config.slack.api_url))?;
+        let mcp = Arc::new(mcp.context("the sales server did not start")?);
+
+        let model =
+            Arc::new(openai::OpenAi::new(config.model.endpoint()).context("the model's settings cannot be used")?);
+        let outbox = Outbox::new(records.clone(), slack.clone());
+        let company = (config.company.language, config.company.zone);
+        let askers = Arc::new(Askers::new(records.clone(), slack.clone(), clock.clone(), company));
+        let turns = Arc::new(Turns::new(
+            records.clone(),
+            work.clone(),
+            slack,
+            outbox.clone(),
+            Agent::new(model, Arc::clone(&mcp), config.policy.clone(), config.limits.clone()),
+            Arc::clone(&askers),
+            config.turn.clone(),
+            Duration::from_secs(config.proposals.expiry_s),
+        ));
+        let clicks = Arc::new(Clicks::new(
+            records.clone(),
+            outbox.clone(),
+            Arc::clone(&mcp),
+            config.policy.clone(),
+            askers,
+            keys.approval,
+            clock.clone(),
+            config.proposals.clone(),
+        ));
+        let (wake_worker, wake_duties) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let secrets = [&config.slack.signing_secret, &config.slack.former_signing_secret];
+        let edge = Arc::new(Edge {
+            verifier: Verifier::new(secrets.into_iter().flatten().cloned().collect()),
+            me,
+            work: work.clone(),
+            records: records.clone(),
+            clock,
+            wake_worker: Arc::clone(&wake_worker),
+            wake_duties: Arc::clone(&wake_duties),
+        });
+        let duties = Duties::new(
+            records.clone(),
+            work.clone(),
+            clicks,
+            outbox,
+            Arc::clone(&wake_worker),
+            wake_duties,
+            config.duties.clone(),
+        );
+        let listener = listen(config.server.listen).await?;
+        let metrics = match config::optional_address(&config.server.metrics_listen)? {
+            Some(address) => Some(listen(address).await?),
+            None => None,
+        };
+        telemetry::metrics();
+        Ok(Self {
+            listener,
+            metrics,
+            router: http::router(edge),
+            records,
+            work,
+            mcp,
+            turns,
+            duties,
+            wake_worker,
+            worker: config.worker.clone(),
+        })
+    }
+
+    /// Where Slack's requests arrive.
+    ///
+    /// # Errors
+    /// When the listener is gone.
+    pub fn address(&self) -> std::io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// The process of the sales server.
+    pub fn sales_server_pid(&self) -> Option<u32> {
+        self.mcp.server_pid()
+    }
+
+    /// Serves until `stop`, then lets running turns end and closes everything.
+    ///
+    /// # Errors
+    /// When the listener fails.
+    pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
+        let worker =
+            tokio::spawn(worker::run(self.work.clone(), self.turns, self.wake_worker, stop.clone(), self.worker));
+        let duties = tokio::spawn(self.duties.run(stop.clone()));
+        let upkeep = tokio::spawn(telemetry::upkeep());
+        if let Some(listener) = self.metrics {
+            let router = Router::new()
+                .route("/metrics", get(|| async { telemetry::metrics().map(|m| m.render()).unwrap_or_default() }));
+            let stop = stop.clone();
+            tokio::spawn(
+                async move { axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await },
+            );
+        }
+        let listener = self.listener.tap_io(|stream| {
+            // Answers are small: waiting to fill a packet would only delay the acknowledgement.
+            if let Err(error) = stream.set_nodelay(true) {
+                tracing::debug!(%error, "TCP_NODELAY not set");
+            }
+        });
+        let drained = stop.clone();
+        let serve = axum::serve(listener, self.router).with_graceful_shutdown(async move { drained.cancelled().await });
+        // Keep-alive connections of a proxy must not hold the process up.
+        let served = tokio::select! {
+            served = serve.into_future() => served,
+            () = async { stop.cancelled().await; tokio::time::sleep(DRAIN).await } => Ok(()),
+        };
+        stop.cancel();
+        let ended = tokio::time::timeout(DRAIN, async { tokio::join!(worker, duties) }).await;
+        if ended.is_err() {
+            tracing::warn!("work was still running at the end; it goes on at the next start");
+        }
+        upkeep.abort();
+        self.mcp.close().await;
+        self.work.close().await;
+        self.records.close().await;
+        served.context("the HTTP listener failed")
+    }
+}
+
+async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address)
+        .await
+        .with_context(|| format!("{address} cannot be listened on; is another process using it?"))
+}
+
+/// How the sales server is started: this program, with an environment of exactly what it needs.
+fn sales_server(config: &Config, dir: &DataDir, keys: &PublicKeys) -> anyhow::Result<mcp::Settings> {
+    let command = std::env::current_exe().context("this program does not know its own path")?;
+    let args: Vec<OsString> =
+        vec!["sales-server".into(), "--transport".into(), "stdio".into(), "--data-dir".into(), dir.path().into()];
+    let env = [
+        ("SALES_CONCIERGE__SALES_SERVER__CALLER_KEYS", keys.caller.join(",")),
+        ("SALES_CONCIERGE__SALES_SERVER__APPROVAL_KEYS", keys.approval.join(",")),
+        ("SALES_CONCIERGE__SALES_SERVER__UNDO_WINDOW_H", config.sales_server.undo_window_h.to_string()),
+        ("SALES_CONCIERGE__COMPANY__ZONE", config.company.zone.name().to_owned()),
+        ("SALES_CONCIERGE__LOG__FILTER", config.log.filter.clone()),
+        ("SALES_CONCIERGE__LOG__JSON", config.log.json.to_string()),
+    ];
+    Ok(mcp::Settings {
+        command,
+        args,
+        env: env.into_iter().map(|(k, v)| (k.into(), v.into())).collect(),
+        call_timeout: Duration::from_millis(config.sales_server.call_timeout_ms),
+    })
+}

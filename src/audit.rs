@@ -1,0 +1,74 @@
+//! The trail: one row for each decision, refusal and tool call. Rows are appended, never changed (the store refuses).
+//!
+//! A row that belongs to a write is appended in the write's own transaction; a row about a read survives the death of
+//! the process, not of the machine. `detail` holds codes, counts and argument hashes, never a person's words.
+
+use sqlx::SqliteExecutor;
+use sqlx::types::Json;
+
+use crate::domain::{Person, ProposalId};
+
+/// How much harm a misuse of the event could do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Risk {
+    /// A read within the person's rights.
+    Low,
+    /// A read of much, or a refusal.
+    Medium,
+    /// A write, or an attempt at one.
+    High,
+    /// A sign of forgery or of a broken rule.
+    Critical,
+}
+
+impl Risk {
+    /// The name in the store.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+/// What is written down.
+#[derive(Clone, Debug)]
+pub struct Entry<'a> {
+    /// The part of the program that acted, such as `sales-server`.
+    pub actor: &'a str,
+    /// The person it acted for.
+    pub on_behalf: &'a Person,
+    /// What happened, such as `tool_called`.
+    pub event: &'static str,
+    /// The tool, where one was involved.
+    pub tool: Option<&'a str>,
+    /// How serious.
+    pub risk: Risk,
+    /// The proposal, where one was involved.
+    pub proposal: Option<&'a ProposalId>,
+    /// More facts, as a JSON object.
+    pub detail: serde_json::Value,
+}
+
+/// Appends one row, stamped with the database clock.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn append(db: impl SqliteExecutor<'_>, entry: Entry<'_>) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "INSERT INTO audit (at, actor, on_behalf, event, tool, risk, proposal, detail)
+         VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), $1, $2, $3, $4, $5, $6, $7)",
+    )
+    .bind(entry.actor)
+    .bind(entry.on_behalf.subject())
+    .bind(entry.event)
+    .bind(entry.tool)
+    .bind(entry.risk.code())
+    .bind(entry.proposal.map(ProposalId::as_str))
+    .bind(Json(entry.detail))
+    .execute(db)
+    .await?;
+    Ok(())
+}

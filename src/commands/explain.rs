@@ -1,0 +1,132 @@
+//! `explain`: one proposal's life, from the records alone.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use chrono::DateTime;
+use sqlx::Row;
+
+use crate::app::DataDir;
+use crate::commands::Failure;
+use crate::domain::ProposalId;
+use crate::proposals;
+use crate::records::Records;
+
+/// Prints what was asked, shown, pressed, written and told, in order of time.
+///
+/// # Errors
+/// When there is no such proposal or the records cannot be used.
+pub async fn run(data_dir: PathBuf, id: String) -> Result<(), Failure> {
+    let dir = DataDir::open(&data_dir).map_err(Failure::Usage)?;
+    let records =
+        Records::open(&dir.records()).await.context("the records cannot be opened").map_err(Failure::Unreachable)?;
+    let lines = timeline(&records, &ProposalId::new(id)).await;
+    records.close().await;
+    let lines = lines.context("the records do not answer").map_err(Failure::Running)?.ok_or_else(|| {
+        Failure::Usage(anyhow::anyhow!("there is no proposal of this id in {}", dir.path().display()))
+    })?;
+    for line in lines {
+        println!("{line}");
+    }
+    Ok(())
+}
+
+/// The lines, or `None` when there is no such proposal.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn timeline(records: &Records, id: &ProposalId) -> Result<Option<Vec<String>>, sqlx::Error> {
+    let db = records.read();
+    let Some(proposal) = proposals::find(db, id).await? else { return Ok(None) };
+    let mut events: Vec<(i64, String)> = Vec::new();
+    events.push((
+        proposal.created_at,
+        format!("proposed for {} in {}: {}", proposal.requester.subject(), proposal.thread, proposal.write.tool()),
+    ));
+    let row =
+        sqlx::query("SELECT decided_at, settled_at, epoch, claim_click, superseded_by FROM proposals WHERE id = $1")
+            .bind(id.as_str())
+            .fetch_one(db)
+            .await?;
+    if let (Some(at), Some(by)) = (row.try_get::<Option<i64>, _>("decided_at")?, &proposal.decided_by) {
+        events.push((at, format!("decided by {}", by.subject())));
+    }
+    if let Some(at) = row.try_get::<Option<i64>, _>("settled_at")? {
+        let mut what = format!("settled: {}", proposal.state.code());
+        if let Some(number) = proposal.result.as_ref().and_then(|r| r.get("code_sales")).and_then(|n| n.as_str()) {
+            what = format!("{what}, {number}");
+        }
+        if let Some(code) = &proposal.failure {
+            what = format!("{what}, {code}");
+        }
+        events.push((at, what));
+    }
+    for row in sqlx::query(
+        "SELECT id, action, team, user, received_at, handled_at, outcome, body_hash FROM clicks WHERE proposal_id = $1",
+    )
+    .bind(id.as_str())
+    .fetch_all(db)
+    .await?
+    {
+        let text = |column: &str| row.try_get::<String, _>(column);
+        events.push((
+            row.try_get("received_at")?,
+            format!(
+                "press {} of {} by slack:{}:{}, signed body {}",
+                text("id")?,
+                text("action")?,
+                text("team")?,
+                text("user")?,
+                text("body_hash")?.chars().take(16).collect::<String>()
+            ),
+        ));
+        if let (Some(at), Some(outcome)) =
+            (row.try_get::<Option<i64>, _>("handled_at")?, row.try_get::<Option<String>, _>("outcome")?)
+        {
+            events.push((at, format!("press {} handled: {outcome}", text("id")?)));
+        }
+    }
+    for row in sqlx::query("SELECT at, actor, event, risk FROM audit WHERE proposal = $1")
+        .bind(id.as_str())
+        .fetch_all(db)
+        .await?
+    {
+        events.push((
+            row.try_get("at")?,
+            format!(
+                "audit: {} by {} ({})",
+                row.try_get::<String, _>("event")?,
+                row.try_get::<String, _>("actor")?,
+                row.try_get::<String, _>("risk")?
+            ),
+        ));
+    }
+    events.sort_by_key(|(at, _)| *at);
+    let mut lines = vec![
+        format!("proposal {id}"),
+        format!("write    {}", serde_json::to_string(&proposal.write).unwrap_or_default()),
+        format!("digest   {}", proposal.digest),
+        format!("turn     {} (request {}, depth {})", proposal.turn, proposal.origin_turn, proposal.depth),
+        format!("claims   {}", row.try_get::<i64, _>("epoch")?),
+    ];
+    lines.extend(events.into_iter().map(|(at, what)| format!("{}  {what}", time(at))));
+    if let Some(row) = sqlx::query("SELECT posted_ts, version, sent_version, given_up FROM outbox WHERE key = $1")
+        .bind(format!("card:{id}"))
+        .fetch_optional(db)
+        .await?
+    {
+        lines.push(format!(
+            "card     ts {}, version {} of {} shown{}",
+            row.try_get::<Option<String>, _>("posted_ts")?.as_deref().unwrap_or("none yet"),
+            row.try_get::<i64, _>("sent_version")?,
+            row.try_get::<i64, _>("version")?,
+            row.try_get::<Option<String>, _>("given_up")?.map(|e| format!(", given up: {e}")).unwrap_or_default()
+        ));
+    }
+    Ok(Some(lines))
+}
+
+fn time(ms: i64) -> String {
+    DateTime::from_timestamp_millis(ms)
+        .map_or_else(|| ms.to_string(), |t| t.format("%Y-%m-%d %H:%M:%S%.3fZ").to_string())
+}

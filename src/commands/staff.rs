@@ -1,0 +1,120 @@
+//! `staff`: who may use the bot.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Subcommand;
+
+use crate::app::DataDir;
+use crate::commands::Failure;
+use crate::domain::{Person, Role};
+use crate::records::Records;
+use crate::staff::{self, Staff};
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Action {
+    /// Give a Slack user a role, or change it
+    Add {
+        /// The Slack workspace, T…
+        #[arg(long)]
+        team: String,
+        /// The Slack user, U…
+        #[arg(long)]
+        user: String,
+        /// viewer, sales, manager or admin
+        #[arg(long, value_parser = role)]
+        role: Role,
+        /// The departments whose customers they see
+        #[arg(long, value_delimiter = ',', required = true)]
+        department: Vec<String>,
+        /// The name on cards [default: the user's id]
+        #[arg(long)]
+        name: Option<String>,
+    },
+    /// Show everybody
+    List {
+        /// One JSON object per line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take somebody's rights away; what they registered stays
+    Remove {
+        /// The Slack workspace, T…
+        #[arg(long)]
+        team: String,
+        /// The Slack user, U…
+        #[arg(long)]
+        user: String,
+    },
+}
+
+fn role(text: &str) -> Result<Role, String> {
+    Role::from_code(text).ok_or_else(|| "one of viewer, sales, manager, admin".to_owned())
+}
+
+/// Changes or shows the staff records.
+///
+/// # Errors
+/// When the records cannot be used, or nobody of that name is there.
+pub async fn run(data_dir: PathBuf, action: Action) -> Result<(), Failure> {
+    let dir = DataDir::open(&data_dir).map_err(Failure::Usage)?;
+    let records =
+        Records::open(&dir.records()).await.context("the records cannot be opened").map_err(Failure::Unreachable)?;
+    let done = carry_out(&records, action).await;
+    records.close().await;
+    done
+}
+
+async fn carry_out(records: &Records, action: Action) -> Result<(), Failure> {
+    let failed = |error: sqlx::Error| Failure::Running(anyhow::Error::new(error).context("the records do not answer"));
+    match action {
+        Action::Add { team, user, role, department, name } => {
+            let record = Staff {
+                display_name: name.unwrap_or_else(|| user.clone()),
+                person: Person::new(team, user),
+                role,
+                departments: department,
+                active: true,
+            };
+            let mut tx = records.begin_durable().await.map_err(failed)?;
+            staff::put(&mut tx, &record).await.map_err(failed)?;
+            tx.commit().await.map_err(failed)?;
+            println!("{} is {}", record.person.subject(), role.code());
+        }
+        Action::Remove { team, user } => {
+            let person = Person::new(team, user);
+            let mut tx = records.begin_durable().await.map_err(failed)?;
+            let found = staff::set_active(&mut tx, &person, false).await.map_err(failed)?;
+            tx.commit().await.map_err(failed)?;
+            if !found {
+                return Err(Failure::Usage(anyhow::anyhow!(
+                    "{} has no staff record; see `staff list`",
+                    person.subject()
+                )));
+            }
+            println!("{} has no rights any more", person.subject());
+        }
+        Action::List { json } => {
+            for s in staff::list(records.read()).await.map_err(failed)? {
+                if json {
+                    let line = serde_json::json!({
+                        "team": s.person.team, "user": s.person.user, "name": s.display_name,
+                        "role": s.role, "departments": s.departments, "active": s.active,
+                    });
+                    println!("{line}");
+                } else {
+                    let state = if s.active { "" } else { "  (revoked)" };
+                    println!(
+                        "{}  {}  {}  {}{state}",
+                        s.person.subject(),
+                        s.role.code(),
+                        s.departments.join(","),
+                        s.display_name
+                    );
+                }
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,215 @@
+//! The bot's HTTP edge.
+//!
+//! What it promises: nothing is done for a request that Slack did not sign; a 200 means that the event or the press is
+//! stored, was stored before, or is knowingly ignored; no model, tool or Slack call happens before the answer. A signed
+//! request that cannot be read is answered with 200 and counted, since Slack would only send it again.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use tokio::sync::Notify;
+
+use crate::domain::{Clock, ThreadKey};
+use crate::records::Records;
+use crate::slack::inbound::{self, ChannelKind, Inbound, Interaction, Me};
+use crate::slack::signature::{SIGNATURE_HEADER, SignatureError, TIMESTAMP_HEADER, VerifiedBody, Verifier};
+use crate::thread::click;
+use crate::thread::queue::{self, Job, MessageJob, Pushed};
+use crate::work::Work;
+
+/// Slack's own payloads stay far below this.
+const BODY_LIMIT: usize = 1024 * 1024;
+
+/// Slack waits 3 s for an answer; a store that takes longer than this counts as down.
+const STORE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// What the edge needs.
+pub struct Edge {
+    /// Checks signatures.
+    pub verifier: Verifier,
+    /// Who the bot is.
+    pub me: Me,
+    /// Where jobs go.
+    pub work: Work,
+    /// Where presses go.
+    pub records: Records,
+    /// The time, for stale signatures.
+    pub clock: Clock,
+    /// Tells the workers of a new job.
+    pub wake_worker: Arc<Notify>,
+    /// Tells the duties of a new press.
+    pub wake_duties: Arc<Notify>,
+}
+
+/// The routes Slack calls, and the two for whoever watches the process.
+pub fn router(edge: Arc<Edge>) -> Router {
+    Router::new()
+        .route("/slack/events", post(events))
+        .route("/slack/interactions", post(interactions))
+        .route("/slack/commands", post(not_offered))
+        .route("/slack/options", post(not_offered))
+        .route("/healthz", get(|| async { "ok" }))
+        .route("/readyz", get(ready))
+        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .with_state(edge)
+}
+
+/// What came of a request; the label of `events_total`.
+type Outcome = &'static str;
+
+/// Reads and stores one signed event. The answer's text is the challenge, when Slack asks for one.
+///
+/// # Errors
+/// When the store does not answer in time; nothing was promised then.
+pub async fn accept(edge: &Edge, body: &VerifiedBody) -> Result<(Outcome, String), StoreDown> {
+    match inbound::event(body, &edge.me) {
+        Inbound::Challenge(challenge) => Ok(("challenge", challenge)),
+        Inbound::Message(message) => {
+            bounded(store_message(edge, message)).await.map(|outcome| (outcome, String::new()))
+        }
+        Inbound::HomeOpened { .. } => Ok(("home_opened", String::new())),
+        Inbound::Ignored(reason) => {
+            tracing::debug!(reason, "event ignored");
+            Ok(("ignored", String::new()))
+        }
+        Inbound::NotUnderstood(reason) => {
+            tracing::warn!(reason, "signed event not understood");
+            Ok(("not_understood", String::new()))
+        }
+    }
+}
+
+/// The store did not take it.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreDown {
+    /// Too slow for Slack.
+    #[error("the store did not answer in time")]
+    Timeout,
+    /// It failed.
+    #[error("the store failed")]
+    Failed(#[from] sqlx::Error),
+}
+
+async fn bounded<T>(store: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, StoreDown> {
+    match tokio::time::timeout(STORE_TIMEOUT, store).await {
+        Ok(stored) => Ok(stored?),
+        Err(_) => Err(StoreDown::Timeout),
+    }
+}
+
+async fn store_message(edge: &Edge, message: inbound::Message) -> Result<Outcome, sqlx::Error> {
+    let thread = ThreadKey::of(&message.team, &message.channel, &message.ts, message.thread_ts.as_ref());
+    let in_dm = message.channel_kind == ChannelKind::Dm;
+    let addressed = in_dm || message.mentions_me || {
+        // A reply without a mention is for the bot only where it takes part and nobody else is spoken to.
+        message.thread_ts.is_some() && !message.mentions_others && queue::joined(&edge.work, &thread).await?
+    };
+    if !addressed {
+        return Ok("not_addressed");
+    }
+    let job = Job::Message(MessageJob {
+        turn: queue::turn_id(&thread, &message.ts),
+        thread,
+        sender: message.sender,
+        in_dm,
+        text: message.text,
+        ts: message.ts,
+        is_ext_shared: message.is_ext_shared,
+    });
+    Ok(match queue::push(&edge.work, &job, message.event_id.as_deref()).await? {
+        Pushed::New => {
+            fail::fail_point!("http::stored");
+            edge.wake_worker.notify_one();
+            "accepted"
+        }
+        Pushed::Duplicate => "duplicate",
+    })
+}
+
+async fn events(State(edge): State<Arc<Edge>>, headers: HeaderMap, body: Bytes) -> Response {
+    let begun = Instant::now();
+    let answer = match verify(&edge, &headers, body) {
+        Ok(body) => match accept(&edge, &body).await {
+            Ok((outcome, text)) => answer(outcome, StatusCode::OK, text),
+            Err(error) => down(&error),
+        },
+        Err(refused) => refused,
+    };
+    metrics::histogram!("slack_ack_seconds").record(begun.elapsed().as_secs_f64());
+    answer
+}
+
+async fn interactions(State(edge): State<Arc<Edge>>, headers: HeaderMap, body: Bytes) -> Response {
+    let begun = Instant::now();
+    let answer = match verify(&edge, &headers, body) {
+        Ok(body) => match inbound::interaction(&body) {
+            Interaction::Click(press) => match bounded(click::store(&edge.records, &press)).await {
+                Ok(()) => {
+                    fail::fail_point!("http::pressed");
+                    edge.wake_duties.notify_one();
+                    answer("pressed", StatusCode::OK, String::new())
+                }
+                Err(error) => down(&error),
+            },
+            Interaction::Ignored(reason) => {
+                tracing::debug!(reason, "interaction ignored");
+                answer("ignored", StatusCode::OK, String::new())
+            }
+            Interaction::NotUnderstood(reason) => {
+                tracing::warn!(reason, "signed interaction not understood");
+                answer("not_understood", StatusCode::OK, String::new())
+            }
+        },
+        Err(refused) => refused,
+    };
+    metrics::histogram!("slack_ack_seconds").record(begun.elapsed().as_secs_f64());
+    answer
+}
+
+/// Slash commands and option lists are in no manifest of ours yet: acknowledged, so that nobody sees an error.
+async fn not_offered(State(edge): State<Arc<Edge>>, headers: HeaderMap, body: Bytes) -> Response {
+    match verify(&edge, &headers, body) {
+        Ok(_) => answer("ignored", StatusCode::OK, String::new()),
+        Err(refused) => refused,
+    }
+}
+
+async fn ready(State(edge): State<Arc<Edge>>) -> Response {
+    let stores = async {
+        sqlx::query("SELECT 1").execute(edge.records.read()).await?;
+        queue::depth(&edge.work).await
+    };
+    match bounded(stores).await {
+        Ok(_) => (StatusCode::OK, "ready").into_response(),
+        Err(error) => down(&error),
+    }
+}
+
+fn verify(edge: &Edge, headers: &HeaderMap, body: Bytes) -> Result<VerifiedBody, Response> {
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    edge.verifier.verify(header(SIGNATURE_HEADER), header(TIMESTAMP_HEADER), body, edge.clock.now()).map_err(|error| {
+        // A wrong clock refuses everything: say how wrong it is.
+        if let SignatureError::Stale { skew_s } = error {
+            tracing::warn!(skew_s, "request refused: its timestamp is too far from this machine's clock");
+        } else {
+            tracing::warn!(reason = %error, "request refused");
+        }
+        answer("unsigned", StatusCode::UNAUTHORIZED, String::new())
+    })
+}
+
+fn answer(outcome: Outcome, status: StatusCode, text: String) -> Response {
+    metrics::counter!("events_total", "outcome" => outcome).increment(1);
+    (status, text).into_response()
+}
+
+fn down(error: &StoreDown) -> Response {
+    tracing::error!(error = %error, cause = ?std::error::Error::source(error), "a request could not be stored");
+    answer("store_down", StatusCode::SERVICE_UNAVAILABLE, String::new())
+}

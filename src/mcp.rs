@@ -1,0 +1,435 @@
+//! The MCP host: one connection to the sales server, kept alive, called on behalf of a person.
+//!
+//! Promises: only an [`AllowedCall`] is carried out; each call carries a token signed for exactly the arguments sent; a
+//! read whose connection breaks is retried once on a new connection, a write is sent at most once; every call ends
+//! within its timeout; an answer that does not fit the tool's output schema is refused and never shown to a model.
+//! Calls run side by side on the one connection, and a dead server is started again by the next call.
+//!
+//! Not promised: that a write which ended in an error was not carried out. For a write every [`McpError`] means that the
+//! outcome is unknown.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use rmcp::RoleClient;
+use rmcp::ServiceExt;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResult, ClientConfig, ErrorCode, Implementation, JsonObject, RequestMetaObject, Tool,
+};
+use rmcp::service::{Peer, RunningService, ServiceError};
+use rmcp::transport::TokioChildProcess;
+use serde_json::{Map, Value, json};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::{Instant, timeout};
+
+use crate::breaker::Breaker;
+use crate::domain::{Clock, Person};
+use crate::policy::{AllowedCall, Kind};
+use crate::tokens::{CallerSigner, META_APPROVAL, META_CALLER};
+
+/// How long a new server may take until it has listed its tools.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The first pause after a failed start; doubles up to [`MAX_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+/// The longest pause between two starts, short enough that a person's next message finds a server that came back.
+const MAX_PAUSE: Duration = Duration::from_secs(5);
+/// How long the server may take to end after its input was closed.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How to start the server and how long to wait for it.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The executable.
+    pub command: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Its whole environment; nothing is inherited.
+    pub env: Vec<(OsString, OsString)>,
+    /// How long one call may take.
+    pub call_timeout: Duration,
+}
+
+/// One tool as the server describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolSpec {
+    /// Its name.
+    pub name: String,
+    /// For the model.
+    pub description: String,
+    /// JSON Schema of the arguments: always an object with `properties`, without `$schema`.
+    pub input_schema: Map<String, Value>,
+    /// The server's own word on it; a hint that decides nothing.
+    pub read_only_hint: Option<bool>,
+}
+
+/// What a tool answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolOutput {
+    /// The tool reported a failure.
+    pub is_error: bool,
+    /// `{"status":"success"|"error","data":{…}}`.
+    pub structured: Value,
+}
+
+impl ToolOutput {
+    /// `data`, or null.
+    pub fn data(&self) -> &Value {
+        self.structured.get("data").unwrap_or(&Value::Null)
+    }
+
+    /// The error code, when it is an error that has one.
+    pub fn code(&self) -> Option<&str> {
+        self.data().get("code").and_then(Value::as_str)
+    }
+
+    /// The departments whose rows it shows.
+    pub fn departments(&self) -> Vec<String> {
+        let list = self.data().get("departments").and_then(Value::as_array);
+        list.into_iter().flatten().filter_map(|d| d.as_str().map(str::to_owned)).collect()
+    }
+}
+
+/// Why a call gave no answer. For a write every one of them means: outcome unknown.
+#[derive(Debug, thiserror::Error)]
+pub enum McpError {
+    /// The server cannot be started, its connection was lost, or it failed too often just now.
+    #[error("the tool server cannot be reached: {0}")]
+    Unavailable(String),
+    /// It did not answer in time.
+    #[error("the tool server did not answer in time")]
+    Timeout,
+    /// It answered something that is not a result of this tool.
+    #[error("the tool server broke the protocol: {0}")]
+    Protocol(String),
+}
+
+impl McpError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Unavailable(_) => "unavailable",
+            Self::Timeout => "timeout",
+            Self::Protocol(_) => "protocol",
+        }
+    }
+}
+
+type Reader = Box<dyn AsyncRead + Send + Unpin>;
+type Writer = Box<dyn AsyncWrite + Send + Unpin>;
+type Opener = Box<dyn Fn() -> io::Result<(Reader, Writer)> + Send + Sync>;
+
+enum Source {
+    Child(Settings),
+    Pipe(Opener),
+}
+
+/// A live connection. The peer is cheap to clone; the service is kept to be closed.
+struct Connection {
+    peer: Peer<RoleClient>,
+    service: RunningService<RoleClient, ClientConfig>,
+    pid: Option<u32>,
+}
+
+/// What the server offered when the connection was last made.
+#[derive(Default)]
+struct Catalogue {
+    tools: Arc<Vec<ToolSpec>>,
+    outputs: HashMap<String, jsonschema::Validator>,
+}
+
+struct Restart {
+    pause: Duration,
+    not_before: Instant,
+}
+
+/// The connection to the sales server.
+pub struct Mcp {
+    source: Source,
+    call_timeout: Duration,
+    signer: CallerSigner,
+    clock: Clock,
+    current: Mutex<Option<Connection>>,
+    catalogue: RwLock<Arc<Catalogue>>,
+    /// Held while a server is being started, and only then: calls on a live connection never wait for it.
+    restart: tokio::sync::Mutex<Restart>,
+    breaker: Breaker,
+}
+
+impl Mcp {
+    /// Starts the server, connects and lists its tools.
+    ///
+    /// # Errors
+    /// When it cannot be started or does not speak MCP.
+    pub async fn connect(settings: Settings, signer: CallerSigner, clock: Clock) -> Result<Self, McpError> {
+        let call_timeout = settings.call_timeout;
+        Self::over(Source::Child(settings), call_timeout, signer, clock).await
+    }
+
+    /// Connects over any pair of streams; `open` is called again when the connection is lost.
+    ///
+    /// # Errors
+    /// When the other end does not speak MCP.
+    pub async fn connect_pipe<R, W>(
+        open: impl Fn() -> io::Result<(R, W)> + Send + Sync + 'static,
+        call_timeout: Duration,
+        signer: CallerSigner,
+        clock: Clock,
+    ) -> Result<Self, McpError>
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let open: Opener = Box::new(move || open().map(|(r, w)| (Box::new(r) as Reader, Box::new(w) as Writer)));
+        Self::over(Source::Pipe(open), call_timeout, signer, clock).await
+    }
+
+    async fn over(
+        source: Source,
+        call_timeout: Duration,
+        signer: CallerSigner,
+        clock: Clock,
+    ) -> Result<Self, McpError> {
+        let mcp = Self {
+            source,
+            call_timeout,
+            signer,
+            clock,
+            current: Mutex::new(None),
+            catalogue: RwLock::default(),
+            restart: tokio::sync::Mutex::new(Restart { pause: FIRST_PAUSE, not_before: Instant::now() }),
+            breaker: Breaker::new("sales-server"),
+        };
+        mcp.peer().await?;
+        Ok(mcp)
+    }
+
+    /// The tools as listed when the connection was last made.
+    pub fn tools(&self) -> Arc<Vec<ToolSpec>> {
+        Arc::clone(&self.catalogue().tools)
+    }
+
+    /// Carries out one call for a person.
+    ///
+    /// # Errors
+    /// When there is no answer; see [`McpError`].
+    pub async fn call(
+        &self,
+        call: AllowedCall,
+        who: &Person,
+        approval: Option<String>,
+    ) -> Result<ToolOutput, McpError> {
+        if !self.breaker.allows() {
+            return Err(McpError::Unavailable("failed too often just now".to_owned()));
+        }
+        let started = Instant::now();
+        let outcome = match timeout(self.call_timeout, self.attempts(&call, who, approval.as_deref())).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(McpError::Timeout),
+        };
+        let tool = call.tool().to_owned();
+        metrics::histogram!("tool_call_seconds", "tool" => tool.clone()).record(started.elapsed());
+        match &outcome {
+            Ok(output) => {
+                self.breaker.succeeded();
+                if output.is_error {
+                    let code = output.code().unwrap_or("other").to_owned();
+                    metrics::counter!("tool_call_errors_total", "tool" => tool, "code" => code).increment(1);
+                }
+            }
+            Err(error) => {
+                // A broken answer shows that the server lives, and a hostile argument must not shut it for everybody.
+                if !matches!(error, McpError::Protocol(_)) {
+                    self.breaker.failed();
+                }
+                metrics::counter!("tool_call_errors_total", "tool" => tool, "code" => error.code()).increment(1);
+            }
+        }
+        outcome
+    }
+
+    /// The server's process, while it runs.
+    pub fn server_pid(&self) -> Option<u32> {
+        let current = lock(&self.current);
+        current.as_ref().filter(|c| !c.peer.is_transport_closed()).and_then(|c| c.pid)
+    }
+
+    /// Closes the connection; the server ends when its input ends. A later call would start it again.
+    pub async fn close(&self) {
+        let current = lock(&self.current).take();
+        if let Some(mut connection) = current
+            && let Err(error) = connection.service.close_with_timeout(CLOSE_TIMEOUT).await
+        {
+            tracing::warn!(%error, "the tool server's connection did not close cleanly");
+        }
+    }
+
+    async fn attempts(&self, call: &AllowedCall, who: &Person, approval: Option<&str>) -> Result<ToolOutput, McpError> {
+        match self.attempt(call, who, approval).await {
+            Err(McpError::Unavailable(reason)) if call.kind() == Kind::Read => {
+                tracing::warn!(tool = call.tool(), %reason, "a read is tried again on a new connection");
+                self.attempt(call, who, approval).await
+            }
+            outcome => outcome,
+        }
+    }
+
+    async fn attempt(&self, call: &AllowedCall, who: &Person, approval: Option<&str>) -> Result<ToolOutput, McpError> {
+        let peer = self.peer().await?;
+        let token = self.signer.sign(who, call.tool(), call.arguments(), self.clock.now());
+        let mut meta = JsonObject::new();
+        meta.insert(META_CALLER.to_owned(), token.into());
+        if let Some(approval) = approval {
+            meta.insert(META_APPROVAL.to_owned(), approval.into());
+        }
+        let mut params = CallToolRequestParams::new(call.tool().to_owned()).with_arguments(call.arguments().clone());
+        params.meta = Some(RequestMetaObject::from(meta));
+        match peer.call_tool(params).await {
+            Ok(result) => self.read(call.tool(), result),
+            Err(ServiceError::McpError(error)) if error.code == ErrorCode::INVALID_PARAMS => {
+                Ok(invalid_arguments(&error.message))
+            }
+            Err(
+                error @ (ServiceError::TransportClosed
+                | ServiceError::TransportSend(_)
+                | ServiceError::Cancelled { .. }),
+            ) => Err(McpError::Unavailable(error.to_string())),
+            Err(other) => Err(McpError::Protocol(other.to_string())),
+        }
+    }
+
+    /// Structured content only: the text beside it is for clients that cannot read it, and could say anything.
+    fn read(&self, tool: &str, result: CallToolResult) -> Result<ToolOutput, McpError> {
+        let is_error = result.is_error.unwrap_or(false);
+        let Some(structured) = result.structured_content else {
+            // Arguments that do not fit the input schema are refused before the tool runs, in words only.
+            if is_error {
+                let text = result.content.first().and_then(|c| c.as_text()).map_or("refused", |t| t.text.as_str());
+                return Ok(invalid_arguments(text));
+            }
+            return Err(McpError::Protocol("no structured content".to_owned()));
+        };
+        let status = structured.get("status").and_then(Value::as_str);
+        let has_data = structured.get("data").is_some_and(Value::is_object);
+        let expected = if is_error { "error" } else { "success" };
+        if status != Some(expected) || !has_data {
+            return Err(McpError::Protocol("the result has no status and data".to_owned()));
+        }
+        let catalogue = self.catalogue();
+        if !is_error && catalogue.outputs.get(tool).is_some_and(|schema| !schema.is_valid(&structured)) {
+            return Err(McpError::Protocol("the result does not fit the tool's output schema".to_owned()));
+        }
+        Ok(ToolOutput { is_error, structured })
+    }
+
+    /// The live connection, made anew when there is none.
+    async fn peer(&self) -> Result<Peer<RoleClient>, McpError> {
+        if let Some(peer) = self.live() {
+            return Ok(peer);
+        }
+        let mut restart = self.restart.lock().await;
+        if let Some(peer) = self.live() {
+            return Ok(peer);
+        }
+        tokio::time::sleep_until(restart.not_before).await;
+        // Counts as failed until it has worked: a server that dies at once is not started in a tight loop.
+        restart.not_before = Instant::now() + restart.pause;
+        restart.pause = (restart.pause * 2).min(MAX_PAUSE);
+        let opened = timeout(CONNECT_TIMEOUT, self.open()).await.unwrap_or(Err(McpError::Timeout));
+        let (connection, catalogue) = opened.inspect_err(|error| {
+            tracing::error!(%error, "the tool server cannot be started");
+        })?;
+        restart.pause = FIRST_PAUSE;
+        let peer = connection.peer.clone();
+        *self.catalogue.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalogue);
+        *lock(&self.current) = Some(connection);
+        Ok(peer)
+    }
+
+    fn live(&self) -> Option<Peer<RoleClient>> {
+        let current = lock(&self.current);
+        current.as_ref().map(|c| &c.peer).filter(|peer| !peer.is_transport_closed()).cloned()
+    }
+
+    async fn open(&self) -> Result<(Connection, Catalogue), McpError> {
+        let me = ClientConfig::new(
+            Default::default(),
+            Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
+        );
+        let (service, pid) = match &self.source {
+            Source::Child(settings) => {
+                let mut command = tokio::process::Command::new(&settings.command);
+                command.args(&settings.args).env_clear().envs(settings.env.iter().map(|(k, v)| (k, v)));
+                let child = TokioChildProcess::new(command).map_err(|e| McpError::Unavailable(e.to_string()))?;
+                let pid = child.id();
+                (me.serve(child).await, pid)
+            }
+            Source::Pipe(open) => {
+                let pipe = open().map_err(|e| McpError::Unavailable(e.to_string()))?;
+                (me.serve(pipe).await, None)
+            }
+        };
+        let service = service.map_err(|e| McpError::Unavailable(e.to_string()))?;
+        let tools = service.list_all_tools().await.map_err(|e| McpError::Protocol(e.to_string()))?;
+        let connection = Connection { peer: service.peer().clone(), service, pid };
+        Ok((connection, Catalogue::of(tools)))
+    }
+
+    fn catalogue(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.catalogue.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Catalogue {
+    fn of(tools: Vec<Tool>) -> Self {
+        let mut specs: Vec<ToolSpec> = Vec::new();
+        let mut outputs = HashMap::new();
+        for tool in tools {
+            if specs.iter().any(|s| s.name == tool.name) {
+                tracing::error!(tool = %tool.name, "listed twice; only the first is offered");
+                continue;
+            }
+            if let Some(schema) = &tool.output_schema {
+                match jsonschema::validator_for(&Value::Object(schema.as_ref().clone())) {
+                    Ok(validator) => outputs.insert(tool.name.to_string(), validator),
+                    Err(error) => {
+                        tracing::error!(tool = %tool.name, %error, "not offered: its output schema is no schema");
+                        continue;
+                    }
+                };
+            }
+            specs.push(ToolSpec {
+                name: tool.name.to_string(),
+                description: tool.description.map(|d| d.to_string()).unwrap_or_default(),
+                input_schema: normalised(tool.input_schema.as_ref().clone()),
+                read_only_hint: tool.annotations.and_then(|a| a.read_only_hint),
+            });
+        }
+        Self { tools: Arc::new(specs), outputs }
+    }
+}
+
+fn invalid_arguments(sentence: &str) -> ToolOutput {
+    let data = json!({ "error": sentence, "code": "invalid_arguments", "departments": [] });
+    ToolOutput { is_error: true, structured: json!({ "status": "error", "data": data }) }
+}
+
+/// Some model endpoints refuse a schema that names its dialect or has no `properties`.
+fn normalised(mut schema: JsonObject) -> Map<String, Value> {
+    schema.remove("$schema");
+    schema.remove("title");
+    schema.entry("type").or_insert_with(|| "object".into());
+    schema.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    schema
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+pub(crate) mod fake;
+#[cfg(test)]
+mod tests;

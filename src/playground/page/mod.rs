@@ -1,0 +1,191 @@
+//! The Slack-like page at `/`: people, channels, threads, buttons.
+//!
+//! What it promises: it does what a person does in Slack's client and nothing else; every act goes through the
+//! workspace and reaches the bot as a signed request. Since the page speaks as anybody, it answers only to this machine
+//! and only to itself: other addresses, other host names (rebinding) and other origins are refused.
+
+mod view;
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::extract::{ConnectInfo, Query, Request, State};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use futures::Stream;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::broadcast::error::RecvError;
+
+use super::workspace::{Hub, Refused};
+use crate::domain::UserId;
+
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// What a person can type in one message; Slack's composer stops earlier.
+const TYPED_CHARS: usize = 40_000;
+
+pub(crate) fn router(hub: Arc<Hub>) -> Router {
+    Router::new()
+        .route("/", get(|| file("text/html; charset=utf-8", include_str!("index.html"))))
+        .route("/app.css", get(|| file("text/css; charset=utf-8", include_str!("app.css"))))
+        .route("/app.js", get(|| file("text/javascript; charset=utf-8", include_str!("app.js"))))
+        .route("/page/people", get(people))
+        .route("/page/state", get(state))
+        .route("/page/events", get(events))
+        .route("/page/say", post(say))
+        .route("/page/press", post(press))
+        .route("/page/open", post(open))
+        .route_layer(middleware::from_fn(only_this_machine))
+        .with_state(hub)
+}
+
+async fn file(kind: &'static str, text: &'static str) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, kind),
+        (header::CACHE_CONTROL, "no-cache"),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+    ];
+    (headers, text).into_response()
+}
+
+async fn only_this_machine(ConnectInfo(peer): ConnectInfo<SocketAddr>, request: Request, next: Next) -> Response {
+    if peer.ip().to_canonical().is_loopback() && is_ours(request.headers()) {
+        next.run(request).await
+    } else {
+        (StatusCode::FORBIDDEN, "this page is for the machine it runs on").into_response()
+    }
+}
+
+/// The host is this machine's, and a page that sends this is our own.
+fn is_ours(headers: &HeaderMap) -> bool {
+    let text = |name| headers.get(name).and_then(|v| v.to_str().ok());
+    let Some(host) = text(header::HOST) else { return false };
+    let Ok(authority) = host.parse::<Authority>() else { return false };
+    let local = matches!(authority.host(), "localhost" | "127.0.0.1" | "[::1]");
+    local && text(header::ORIGIN).is_none_or(|origin| origin.strip_prefix("http://") == Some(host))
+}
+
+#[derive(Deserialize)]
+struct As {
+    #[serde(rename = "as")]
+    user: String,
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        (StatusCode::NOT_FOUND, Json(json!({"error": self.to_string()}))).into_response()
+    }
+}
+
+async fn people(State(hub): State<Arc<Hub>>) -> Json<Value> {
+    Json(view::people(&hub))
+}
+
+async fn state(State(hub): State<Arc<Hub>>, Query(who): Query<As>) -> Result<Json<Value>, Refused> {
+    view::state(&hub, &who.user).map(Json)
+}
+
+/// Changes as they happen, as far as the person may see them. After a gap the page is told to load everything anew.
+async fn events(
+    State(hub): State<Arc<Hub>>,
+    Query(who): Query<As>,
+) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    let user = UserId::new(who.user);
+    let changes = hub.subscribe();
+    let stop = hub.stopping();
+    let stream = futures::stream::unfold((hub, changes, stop, user, true), |mut s| async move {
+        if s.4 {
+            s.4 = false;
+            return Some((Ok(Event::default().event("hello").data("{}")), s));
+        }
+        loop {
+            let change = s.2.run_until_cancelled(s.1.recv()).await?;
+            let event = match change {
+                Ok(change) => match view::change(&s.0, &s.3, &change) {
+                    Some(seen) => Event::default().event("change").data(seen.to_string()),
+                    None => continue,
+                },
+                Err(RecvError::Lagged(_)) => Event::default().event("hello").data("{}"),
+                Err(RecvError::Closed) => return None,
+            };
+            return Some((Ok(event), s));
+        }
+    });
+    Sse::new(stream).keep_alive(KeepAlive::default())
+}
+
+#[derive(Deserialize)]
+struct Say {
+    #[serde(rename = "as")]
+    user: String,
+    channel: String,
+    thread_ts: Option<String>,
+    /// As typed; `@handle` mentions somebody.
+    text: String,
+}
+
+async fn say(State(hub): State<Arc<Hub>>, Json(say): Json<Say>) -> Result<Json<Value>, Refused> {
+    let typed: String = say.text.chars().take(TYPED_CHARS).collect();
+    let text = hub.typed(&typed);
+    let ts = hub.say(&say.user, &say.channel, say.thread_ts.as_deref(), &text)?;
+    Ok(Json(json!({"ts": ts})))
+}
+
+#[derive(Deserialize)]
+struct Press {
+    #[serde(rename = "as")]
+    user: String,
+    channel: String,
+    ts: String,
+    block_id: String,
+    action_id: String,
+}
+
+async fn press(State(hub): State<Arc<Hub>>, Json(press): Json<Press>) -> Result<Json<Value>, Refused> {
+    view::visible(&hub, &press.user, &press.channel)?;
+    let outcome = hub.press(&press.user, &press.channel, &press.ts, Some(&press.block_id), &press.action_id).await?;
+    Ok(Json(json!({"warning": outcome.warning})))
+}
+
+async fn open(State(hub): State<Arc<Hub>>, Json(who): Json<As>) -> Result<Json<Value>, Refused> {
+    let channel = hub.open_dm(&UserId::new(who.user))?;
+    Ok(Json(json!({"channel": channel.id})))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn only_the_page_itself_on_this_machine_is_answered() {
+        let ours = |host: &str, origin: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, HeaderValue::from_str(host).unwrap());
+            if let Some(origin) = origin {
+                headers.insert(header::ORIGIN, HeaderValue::from_str(origin).unwrap());
+            }
+            is_ours(&headers)
+        };
+        assert!(ours("127.0.0.1:3210", None));
+        assert!(ours("localhost:3210", Some("http://localhost:3210")));
+        assert!(ours("[::1]:3210", None));
+        assert!(!ours("evil.example:3210", None));
+        assert!(!ours("127.0.0.1.evil.example", None));
+        assert!(!ours("127.0.0.1:3210", Some("http://evil.example")));
+        assert!(!ours("127.0.0.1:3210", Some("http://127.0.0.1:9999")));
+        assert!(!ours("127.0.0.1:3210", Some("null")));
+        assert!(!is_ours(&HeaderMap::new()));
+    }
+}

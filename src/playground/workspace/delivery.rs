@@ -1,0 +1,206 @@
+//! Signed requests to the bot: events with Slack's retries, presses without.
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, Method, Request};
+use hmac::{Hmac, Mac};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde_json::Value;
+use sha2::Sha256;
+
+use super::{Attempt, Delivery, Endpoint, Hub, PressOutcome, SignedRequest};
+use crate::domain::{Clock, Secret};
+
+/// How long Slack waits for an answer.
+const ACK: Duration = Duration::from_secs(3);
+/// Slack's schedule: nearly at once, after a minute, after five; scaled by the settings.
+const RETRIES: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(60), Duration::from_secs(300)];
+/// An answer is a status and, at most, a few field errors.
+const ANSWER_BYTES: usize = 64 * 1024;
+
+/// Why an attempt failed, in Slack's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Failure {
+    Timeout,
+    Connection,
+}
+
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) headers: HeaderMap,
+    pub(super) body: String,
+}
+
+#[derive(Debug)]
+pub(super) struct Courier {
+    client: Client<HttpConnector, Body>,
+    urls: RwLock<(String, String)>,
+    secret: Secret,
+    clock: Clock,
+    retry_scale: f64,
+}
+
+impl Courier {
+    pub(super) fn new(secret: Secret, clock: Clock, retry_scale: f64) -> Self {
+        let mut connector = HttpConnector::new();
+        connector.set_nodelay(true);
+        connector.set_connect_timeout(Some(ACK));
+        Self {
+            client: Client::builder(TokioExecutor::new()).build(connector),
+            urls: RwLock::default(),
+            secret,
+            clock,
+            retry_scale,
+        }
+    }
+
+    pub(super) fn set_urls(&self, events: &str, interactions: &str) {
+        *self.urls.write().unwrap_or_else(PoisonError::into_inner) = (events.into(), interactions.into());
+    }
+
+    /// Where deliveries go; none until the bot's URLs are set.
+    pub(super) fn url(&self, to: Endpoint) -> Option<String> {
+        let urls = self.urls.read().unwrap_or_else(PoisonError::into_inner);
+        let url = match to {
+            Endpoint::Events => &urls.0,
+            Endpoint::Interactions => &urls.1,
+        };
+        (!url.is_empty()).then(|| url.clone())
+    }
+
+    pub(super) fn sign(&self, body: &[u8], content_type: &str) -> SignedRequest {
+        let timestamp = self.clock.now().timestamp().to_string();
+        let signature = signature(self.secret.reveal(), &timestamp, body);
+        SignedRequest { timestamp, signature, content_type: content_type.into(), body: body.to_vec() }
+    }
+
+    /// One request, one answer within 3 s.
+    pub(super) async fn send(
+        &self,
+        url: &str,
+        request: SignedRequest,
+        headers: &[(&str, &str)],
+    ) -> Result<Answer, Failure> {
+        let mut builder = Request::builder()
+            .method(Method::POST)
+            .uri(url)
+            .header("content-type", request.content_type)
+            .header("user-agent", "Slackbot 1.0 (+https://api.slack.com/robots)")
+            .header("x-slack-request-timestamp", request.timestamp)
+            .header("x-slack-signature", request.signature);
+        for (name, value) in headers {
+            builder = builder.header(*name, *value);
+        }
+        let built = builder.body(Body::from(request.body)).map_err(|_| Failure::Connection)?;
+        let exchange = async {
+            let response = self.client.request(built).await.map_err(|e| {
+                tracing::debug!(error = %e, "the bot could not be reached");
+                Failure::Connection
+            })?;
+            let (parts, body) = response.into_parts();
+            let bytes = axum::body::to_bytes(Body::new(body), ANSWER_BYTES).await.map_err(|_| Failure::Connection)?;
+            let body = String::from_utf8_lossy(&bytes).into_owned();
+            Ok(Answer { status: parts.status.as_u16(), headers: parts.headers, body })
+        };
+        tokio::time::timeout(ACK, exchange).await.unwrap_or(Err(Failure::Timeout))
+    }
+
+    /// Sends a press: once, whatever comes of it.
+    pub(super) async fn press(&self, payload: &Value) -> PressOutcome {
+        let Some(url) = self.url(Endpoint::Interactions) else {
+            return PressOutcome { status: None, warning: true, body: String::new() };
+        };
+        let form =
+            url::form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
+        let request = self.sign(form.as_bytes(), "application/x-www-form-urlencoded");
+        outcome(self.send(&url, request, &[]).await)
+    }
+}
+
+/// What the person who pressed sees of an answer.
+pub(super) fn outcome(answer: Result<Answer, Failure>) -> PressOutcome {
+    match answer {
+        Ok(a) => PressOutcome { status: Some(a.status), warning: a.status != 200, body: a.body },
+        Err(_) => PressOutcome { status: None, warning: true, body: String::new() },
+    }
+}
+
+/// `v0=` and the HMAC-SHA256 over `v0:timestamp:body`, as Slack documents it.
+fn signature(secret: &str, timestamp: &str, body: &[u8]) -> String {
+    // HMAC takes keys of every length; the alternative only satisfies the signature.
+    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.as_bytes()) else { return String::new() };
+    mac.update(b"v0:");
+    mac.update(timestamp.as_bytes());
+    mac.update(b":");
+    mac.update(body);
+    format!("v0={}", hex::encode(mac.finalize().into_bytes()))
+}
+
+/// Delivers one envelope with retries, in the background.
+pub(super) fn deliver(hub: &Arc<Hub>, envelope: &Value) {
+    let Some(url) = hub.courier.url(Endpoint::Events) else {
+        tracing::debug!("no bot is connected: the event is not delivered");
+        return;
+    };
+    let text = |pointer: &str| envelope.pointer(pointer).and_then(Value::as_str).unwrap_or("").to_owned();
+    let event_id = text("/event_id");
+    hub.world().record_delivery(Delivery {
+        event_id: event_id.clone(),
+        kind: text("/event/type"),
+        attempts: Vec::new(),
+    });
+    let body = Bytes::from(envelope.to_string());
+    let hub = Arc::clone(hub);
+    let tasks = hub.tasks.clone();
+    tasks.spawn(async move {
+        let stop = hub.stop.clone();
+        stop.run_until_cancelled(attempts(&hub, &url, &event_id, body)).await;
+    });
+}
+
+async fn attempts(hub: &Hub, url: &str, event_id: &str, body: Bytes) {
+    let mut reason = "";
+    for number in 0..=RETRIES.len() {
+        if let Some(wait) = number.checked_sub(1).and_then(|i| RETRIES.get(i)) {
+            tokio::time::sleep(wait.mul_f64(hub.courier.retry_scale)).await;
+        }
+        let request = hub.courier.sign(&body, "application/json");
+        let num = number.to_string();
+        let retry = [("x-slack-retry-num", num.as_str()), ("x-slack-retry-reason", reason)];
+        let headers: &[(&str, &str)] = if number == 0 { &[] } else { &retry };
+        let at = hub.clock.now_ms();
+        let answer = hub.courier.send(url, request, headers).await;
+        let status = answer.as_ref().ok().map(|a| a.status);
+        if let Some(delivery) = hub.world().delivery_mut(event_id) {
+            delivery.attempts.push(Attempt { at, status });
+        }
+        hub.changed();
+        reason = match answer {
+            Ok(a) if (200..300).contains(&a.status) => return,
+            Ok(a) if a.headers.get("x-slack-no-retry").is_some_and(|v| v == "1") => return,
+            Ok(_) => "http_error",
+            Err(Failure::Timeout) => "http_timeout",
+            Err(Failure::Connection) => "connection_failed",
+        };
+    }
+    tracing::warn!(event_id, reason, "an event was not accepted by the bot");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_signature_is_the_documented_one() {
+        // Computed with `openssl dgst -sha256 -hmac`.
+        assert_eq!(
+            signature("example-signing-secret", "1531420618", b"payload=%7B%22type%22%3A%22block_actions%22%7D"),
+            "v0=7f43d52112f4dcaaa2bba3be512074b404d169e86f9c15b1cd7092a71b4def50",
+        );
+    }
+}

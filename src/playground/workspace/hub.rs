@@ -1,0 +1,418 @@
+//! The one place where a workspace changes: write the line, alter the world, tell everybody.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Value, json};
+use tokio::sync::{broadcast, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::delivery::{Courier, deliver};
+use super::journal::Journal;
+use super::message::{Message, escape};
+use super::seed::{Channel, Seed};
+use super::world::{Change, World};
+use super::{Fault, PressOutcome, Refused, Settings, events};
+use crate::domain::{ChannelId, Clock, Lang, MessageTs, UserId};
+
+/// Slack's life of a `response_url` and how often it may be used.
+const RESPONSE_URL_MS: i64 = 30 * 60 * 1000;
+const RESPONSE_URL_USES: u32 = 5;
+/// Slack's life of a `trigger_id`.
+const TRIGGER_MS: i64 = 3_000;
+
+/// What a `response_url` leads to.
+#[derive(Clone, Debug)]
+pub(super) struct ResponseUrl {
+    pub(super) user: UserId,
+    pub(super) message: Message,
+    expires: i64,
+    left: u32,
+}
+
+/// Why a handle handed out with a press is not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Handle {
+    Unknown,
+    Expired,
+    Used,
+}
+
+#[derive(Debug)]
+pub(crate) struct Hub {
+    pub(super) clock: Clock,
+    pub(super) courier: Courier,
+    pub(super) settings: Settings,
+    /// `http://ADDRESS`
+    pub(super) base: String,
+    pub(super) stop: CancellationToken,
+    pub(super) tasks: TaskTracker,
+    world: Mutex<World>,
+    journal: Mutex<Option<Journal>>,
+    changes: broadcast::Sender<Arc<Change>>,
+    version: watch::Sender<u64>,
+    faults: Mutex<HashMap<String, VecDeque<Fault>>>,
+    response_urls: Mutex<HashMap<String, ResponseUrl>>,
+    triggers: Mutex<HashMap<String, (UserId, i64, bool)>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Hub {
+    pub(super) fn new(settings: Settings, base: String, journal: Option<Journal>, past: &[Change]) -> Self {
+        let mut world = World::new(settings.seed.clone(), settings.clock.now_ms());
+        for change in past {
+            world.apply(change);
+        }
+        let (changes, _) = broadcast::channel(1024);
+        Self {
+            courier: Courier::new(settings.signing_secret.clone(), settings.clock.clone(), settings.retry_scale),
+            clock: settings.clock.clone(),
+            settings,
+            base,
+            stop: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            world: Mutex::new(world),
+            journal: Mutex::new(journal),
+            changes,
+            version: watch::Sender::new(0),
+            faults: Mutex::default(),
+            response_urls: Mutex::default(),
+            triggers: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn world(&self) -> MutexGuard<'_, World> {
+        lock(&self.world)
+    }
+
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Arc<Change>> {
+        self.changes.subscribe()
+    }
+
+    /// Ends when the workspace stops.
+    pub(crate) fn stopping(&self) -> CancellationToken {
+        self.stop.clone()
+    }
+
+    pub(crate) fn now_ms(&self) -> i64 {
+        self.clock.now_ms()
+    }
+
+    pub(crate) fn banner(&self, lang: Lang) -> Option<String> {
+        self.settings.banner.map(|banner| banner(lang))
+    }
+
+    pub(crate) fn examples(&self, lang: Lang) -> Vec<String> {
+        (self.settings.examples)(lang)
+    }
+
+    pub(super) fn watch(&self) -> watch::Receiver<u64> {
+        self.version.subscribe()
+    }
+
+    /// Wakes those who wait for something.
+    pub(super) fn changed(&self) {
+        self.version.send_modify(|v| *v += 1);
+    }
+
+    /// Makes a change while the world is locked, so that file, world and listeners see the same order.
+    pub(super) fn commit(&self, world: &mut World, change: Change) {
+        if change.is_durable()
+            && let Some(journal) = lock(&self.journal).as_mut()
+            && let Err(error) = journal.append(&change)
+        {
+            tracing::error!(%error, "the workspace's file cannot be written: this change will be lost at a restart");
+        }
+        world.apply(&change);
+        // Nobody listening is no fault: no page is open.
+        let _ = self.changes.send(Arc::new(change));
+        self.changed();
+    }
+
+    /// Adds a message and tells the bot.
+    pub(super) fn post(self: &Arc<Self>, mut message: Message) -> Message {
+        let events = {
+            let mut world = self.world();
+            message.ts = world.next_ts(self.clock.now().timestamp_micros());
+            self.commit(&mut world, Change::Posted { message: message.clone() });
+            if message.only_for.is_some() { Vec::new() } else { events::posted(&mut world, &message) }
+        };
+        self.tell(&events);
+        message
+    }
+
+    /// Replaces a message's content and tells the bot.
+    pub(super) fn update(self: &Arc<Self>, before: &Message, mut after: Message) -> Message {
+        let events = {
+            let mut world = self.world();
+            let now = world.next_ts(self.clock.now().timestamp_micros());
+            if before.text != after.text {
+                after.edited = Some(now.clone());
+            }
+            self.commit(&mut world, Change::Updated { message: after.clone() });
+            let quiet = after.only_for.is_some();
+            if quiet { Vec::new() } else { events::changed(&mut world, before, &after, now.as_str()) }
+        };
+        self.tell(&events);
+        after
+    }
+
+    /// Deletes a message; a root with replies leaves a tombstone.
+    pub(super) fn delete(self: &Arc<Self>, message: &Message) {
+        let events = {
+            let mut world = self.world();
+            let now = world.next_ts(self.clock.now().timestamp_micros());
+            let alone = message.only_for.is_some()
+                || message.is_reply()
+                || world.thread(message.channel.as_str(), message.ts.as_str()).len() < 2;
+            let change = if alone {
+                let (channel, ts) = (message.channel.clone(), message.ts.clone());
+                Change::Deleted { channel, ts, only_for: message.only_for.clone() }
+            } else {
+                let gone =
+                    Message { tombstone: true, text: String::new(), blocks: None, metadata: None, ..message.clone() };
+                Change::Updated { message: gone }
+            };
+            self.commit(&mut world, change);
+            let quiet = message.only_for.is_some();
+            if quiet { Vec::new() } else { events::deleted(&mut world, message, now.as_str()) }
+        };
+        self.tell(&events);
+    }
+
+    fn tell(self: &Arc<Self>, events: &[Value]) {
+        for event in events {
+            deliver(self, event);
+        }
+    }
+
+    /// The DM of a person with the bot, made when it is first needed.
+    pub(super) fn dm(&self, user: &UserId) -> Result<Channel, Refused> {
+        let mut world = self.world();
+        if world.user(user.as_str()).is_none() {
+            return Err(Refused::UserNotFound);
+        }
+        let id = Seed::dm(user);
+        if let Some(channel) = world.channel(id.as_str()) {
+            return Ok(channel.clone());
+        }
+        let channel = Channel {
+            id,
+            name: String::new(),
+            is_private: true,
+            is_im: true,
+            is_ext_shared: false,
+            members: vec![user.clone(), world.bot.user.clone()],
+        };
+        self.commit(&mut world, Change::Opened { channel: channel.clone() });
+        Ok(channel)
+    }
+
+    /// A person opens the DM: the bot is told each time, as by Slack.
+    pub(crate) fn open_dm(self: &Arc<Self>, user: &UserId) -> Result<Channel, Refused> {
+        let channel = self.dm(user)?;
+        let event = {
+            let mut world = self.world();
+            let now = world.next_ts(self.clock.now().timestamp_micros());
+            events::home_opened(&mut world, user.as_str(), &channel, now.as_str())
+        };
+        self.tell(&[event]);
+        Ok(channel)
+    }
+
+    /// Typed text in Slack's form: escaped, and `@handle` of the bot or a person as a mention.
+    pub(crate) fn typed(&self, text: &str) -> String {
+        let world = self.world();
+        let people = world.users().iter().map(|u| (u.name.as_str(), &u.id));
+        let handles: Vec<(&str, &UserId)> = people.chain([(world.bot.name.as_str(), &world.bot.user)]).collect();
+        let escaped = escape(text);
+        let mut parts = escaped.split('@');
+        let mut out = parts.next().unwrap_or("").to_owned();
+        for part in parts {
+            let word: usize = part
+                .chars()
+                .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+                .map(char::len_utf8)
+                .sum();
+            // A handle is ASCII and ends where another character begins: 「@conciergeの」 mentions too.
+            let (handle, rest) = part.split_at_checked(word).unwrap_or((part, ""));
+            let before = out.chars().next_back();
+            let inside_a_word = before.is_some_and(|c| c.is_ascii_alphanumeric());
+            match handles.iter().find(|(name, _)| *name == handle) {
+                Some((_, id)) if !inside_a_word => out.push_str(&format!("<@{id}>{rest}")),
+                _ => {
+                    out.push('@');
+                    out.push_str(part);
+                }
+            }
+        }
+        out
+    }
+
+    /// A person writes.
+    pub(crate) fn say(
+        self: &Arc<Self>,
+        user: &str,
+        channel: &str,
+        thread_ts: Option<&str>,
+        text: &str,
+    ) -> Result<MessageTs, Refused> {
+        let user = UserId::new(user);
+        if Seed::dm(&user).as_str() == channel {
+            self.dm(&user)?;
+        }
+        {
+            let world = self.world();
+            world.user(user.as_str()).ok_or(Refused::UserNotFound)?;
+            let there = world.channel(channel).ok_or(Refused::ChannelNotFound)?;
+            if !there.has(&user) {
+                return Err(Refused::NotInChannel);
+            }
+            if thread_ts.is_some_and(|t| world.message(channel, t).is_none()) {
+                return Err(Refused::MessageNotFound);
+            }
+        }
+        let message = self.post(Message {
+            channel: ChannelId::new(channel),
+            ts: MessageTs::new(""),
+            thread_ts: thread_ts.map(MessageTs::new),
+            user,
+            bot_id: None,
+            text: text.into(),
+            blocks: None,
+            metadata: None,
+            edited: None,
+            tombstone: false,
+            only_for: None,
+        });
+        Ok(message.ts)
+    }
+
+    /// A person presses a button. Anybody known may: who may decide is the bot's question.
+    pub(crate) async fn press(
+        &self,
+        user: &str,
+        channel: &str,
+        message_ts: &str,
+        block_id: Option<&str>,
+        action_id: &str,
+    ) -> Result<PressOutcome, Refused> {
+        let payload = self.block_actions(user, channel, message_ts, block_id, action_id)?;
+        Ok(self.courier.press(&payload).await)
+    }
+
+    fn block_actions(
+        &self,
+        user: &str,
+        channel: &str,
+        message_ts: &str,
+        block_id: Option<&str>,
+        action_id: &str,
+    ) -> Result<Value, Refused> {
+        let mut world = self.world();
+        let person = world.user(user).ok_or(Refused::UserNotFound)?.clone();
+        let there = world.channel(channel).ok_or(Refused::ChannelNotFound)?.clone();
+        let private = world.ephemerals(user).iter().find(|m| m.ts.as_str() == message_ts && m.channel == there.id);
+        let message = private.or_else(|| world.message(channel, message_ts)).ok_or(Refused::MessageNotFound)?.clone();
+        let (block_id, element) = message.element(block_id, action_id).ok_or(Refused::ActionNotFound)?;
+        let now = self.clock.now();
+        let mut action = json!({
+            "action_id": action_id,
+            "block_id": block_id,
+            "type": element.get("type"),
+            "action_ts": world.next_ts(now.timestamp_micros()),
+        });
+        for key in ["text", "value", "style"] {
+            if let (Some(value), Some(action)) = (element.get(key), action.as_object_mut()) {
+                action.insert(key.into(), value.clone());
+            }
+        }
+        let ephemeral = message.only_for.is_some();
+        let mut container = json!({
+            "type": "message", "message_ts": message_ts, "channel_id": channel, "is_ephemeral": ephemeral,
+        });
+        if let (Some(thread), Some(container)) = (&message.thread_ts, container.as_object_mut()) {
+            container.insert("thread_ts".into(), thread.as_str().into());
+        }
+        let name = match (there.is_im, there.is_private) {
+            (true, _) => "directmessage",
+            (false, true) => "privategroup",
+            (false, false) => &there.name,
+        };
+        let (trigger, secret) = (self.handle(&mut world), self.handle(&mut world));
+        let mut payload = json!({
+            "type": "block_actions",
+            "user": {"id": person.id, "username": person.name, "name": person.name, "team_id": person.team_id},
+            "api_app_id": world.bot.app_id,
+            "token": "deprecated",
+            "container": container,
+            "trigger_id": trigger,
+            "team": {"id": world.team, "domain": "local"},
+            "enterprise": null,
+            "is_enterprise_install": false,
+            "channel": {"id": channel, "name": name},
+            "state": {"values": {}},
+            "response_url": format!("{}/response/{secret}", self.base),
+            "actions": [action],
+        });
+        if let (false, Some(payload)) = (ephemeral, payload.as_object_mut()) {
+            payload.insert("message".into(), Value::Object(message.to_slack(&world.team, &world.bot, true)));
+        }
+        drop(world);
+        let now = now.timestamp_millis();
+        lock(&self.triggers).retain(|_, (_, expires, _)| *expires + RESPONSE_URL_MS > now);
+        lock(&self.triggers).insert(trigger, (person.id.clone(), now + TRIGGER_MS, false));
+        let mut urls = lock(&self.response_urls);
+        urls.retain(|_, u| u.expires + RESPONSE_URL_MS > now);
+        let url = ResponseUrl { user: person.id, message, expires: now + RESPONSE_URL_MS, left: RESPONSE_URL_USES };
+        urls.insert(secret, url);
+        Ok(payload)
+    }
+
+    /// An identifier that cannot be guessed, so that a page of another origin cannot use a `response_url`.
+    fn handle(&self, world: &mut World) -> String {
+        let mut random = [0_u8; 16];
+        if let Err(error) = getrandom::fill(&mut random) {
+            tracing::error!(%error, "no random numbers: identifiers are merely unique");
+        }
+        format!("{}.{}", world.next_id(), hex::encode(random))
+    }
+
+    /// Uses a `response_url` once.
+    pub(super) fn use_response_url(&self, secret: &str) -> Result<ResponseUrl, Handle> {
+        let mut urls = lock(&self.response_urls);
+        let url = urls.get_mut(secret).ok_or(Handle::Unknown)?;
+        if url.expires < self.clock.now_ms() {
+            return Err(Handle::Expired);
+        }
+        url.left = url.left.checked_sub(1).ok_or(Handle::Used)?;
+        Ok(url.clone())
+    }
+
+    /// Uses up a `trigger_id`; the person who pressed.
+    pub(super) fn use_trigger(&self, trigger: &str) -> Result<UserId, Handle> {
+        let mut triggers = lock(&self.triggers);
+        let (user, expires, used) = triggers.get_mut(trigger).ok_or(Handle::Unknown)?;
+        if *used {
+            return Err(Handle::Used);
+        }
+        if *expires < self.clock.now_ms() {
+            return Err(Handle::Expired);
+        }
+        *used = true;
+        Ok(user.clone())
+    }
+
+    pub(super) fn misbehave(&self, method: &str, fault: Fault, times: u32) {
+        let mut faults = lock(&self.faults);
+        faults.entry(method.into()).or_default().extend((0..times).map(|_| fault.clone()));
+    }
+
+    pub(super) fn next_fault(&self, method: &str) -> Option<Fault> {
+        lock(&self.faults).get_mut(method)?.pop_front()
+    }
+}

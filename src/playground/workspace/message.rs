@@ -1,0 +1,129 @@
+//! A message, and the forms in which Slack shows it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::seed::Bot;
+use crate::domain::{ChannelId, MessageTs, TeamId, UserId};
+
+/// A message as the workspace holds it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// Where.
+    pub channel: ChannelId,
+    /// Its identity within the channel.
+    pub ts: MessageTs,
+    /// The thread's root, for replies.
+    pub thread_ts: Option<MessageTs>,
+    /// Who wrote it; the bot user for the bot's.
+    pub user: UserId,
+    /// Set on the bot's messages.
+    pub bot_id: Option<String>,
+    /// Slack's escaped form.
+    pub text: String,
+    /// Block Kit, with the `block_id`s filled in.
+    pub blocks: Option<Value>,
+    /// `{event_type, event_payload}`.
+    pub metadata: Option<Value>,
+    /// When its text was last changed.
+    pub edited: Option<MessageTs>,
+    /// A deleted root that still has replies.
+    pub tombstone: bool,
+    /// The only person who sees it, for an ephemeral message.
+    pub only_for: Option<UserId>,
+}
+
+impl Message {
+    /// The thread it stands in or would begin.
+    pub fn root(&self) -> &MessageTs {
+        self.thread_ts.as_ref().unwrap_or(&self.ts)
+    }
+
+    /// A message of a thread that is not its root.
+    pub fn is_reply(&self) -> bool {
+        self.thread_ts.as_ref().is_some_and(|t| *t != self.ts)
+    }
+
+    /// The button (or other interactive element) with this `action_id`, and its block's id.
+    pub fn element(&self, block_id: Option<&str>, action_id: &str) -> Option<(&str, &Value)> {
+        let blocks = self.blocks.as_ref()?.as_array()?;
+        for block in blocks {
+            let id = block.get("block_id").and_then(Value::as_str).unwrap_or("");
+            if block_id.is_some_and(|wanted| wanted != id) {
+                continue;
+            }
+            let inside = block.get("elements").and_then(Value::as_array).into_iter().flatten();
+            let mut all = inside.chain(block.get("accessory"));
+            if let Some(element) = all.find(|e| e.get("action_id").and_then(Value::as_str) == Some(action_id)) {
+                return Some((id, element));
+            }
+        }
+        None
+    }
+
+    /// The message object of Web API answers and payloads.
+    pub(super) fn to_slack(&self, team: &TeamId, bot: &Bot, with_metadata: bool) -> Map<String, Value> {
+        let mut m = Map::new();
+        m.insert("type".into(), "message".into());
+        if self.tombstone {
+            m.insert("subtype".into(), "tombstone".into());
+            m.insert("hidden".into(), true.into());
+        }
+        m.insert("user".into(), self.user.as_str().into());
+        m.insert("ts".into(), self.ts.as_str().into());
+        m.insert("team".into(), team.as_str().into());
+        m.insert("text".into(), self.text.clone().into());
+        if let Some(bot_id) = &self.bot_id {
+            m.insert("bot_id".into(), bot_id.clone().into());
+            m.insert("app_id".into(), bot.app_id.clone().into());
+            m.insert(
+                "bot_profile".into(),
+                json!({
+                    "id": bot_id, "app_id": bot.app_id, "user_id": bot.user, "name": bot.name, "deleted": false,
+                    "updated": 0, "team_id": team, "icons": {},
+                }),
+            );
+        }
+        if let Some(blocks) = &self.blocks {
+            m.insert("blocks".into(), blocks.clone());
+        }
+        if let Some(thread) = &self.thread_ts {
+            m.insert("thread_ts".into(), thread.as_str().into());
+        }
+        if let Some(at) = &self.edited {
+            m.insert("edited".into(), json!({"user": self.user, "ts": at}));
+        }
+        if let (true, Some(metadata)) = (with_metadata, &self.metadata) {
+            m.insert("metadata".into(), metadata.clone());
+        }
+        m
+    }
+}
+
+/// What Slack's composer makes of typed text: one `rich_text` block.
+pub(super) fn typed_blocks(text: &str, block_id: &str) -> Value {
+    let mut elements = Vec::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("<@") {
+        let Some((user, tail)) = after.split_once('>') else { break };
+        if !before.is_empty() {
+            elements.push(json!({"type": "text", "text": unescape(before)}));
+        }
+        let id = user.split('|').next().unwrap_or(user);
+        elements.push(json!({"type": "user", "user_id": id}));
+        rest = tail;
+    }
+    if !rest.is_empty() {
+        elements.push(json!({"type": "text", "text": unescape(rest)}));
+    }
+    json!([{"type": "rich_text", "block_id": block_id, "elements": [{"type": "rich_text_section", "elements": elements}]}])
+}
+
+/// Slack's three escapes, for text that a person typed.
+pub(super) fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+fn unescape(text: &str) -> String {
+    text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+}

@@ -1,0 +1,369 @@
+//! A small, faithful Slack: the Web API, signed deliveries, buttons, `response_url`, and people who write and press.
+//!
+//! What it promises: the bot cannot tell it from Slack by anything the bot may rely on. Deliveries are signed and
+//! retried on Slack's schedule with the same `event_id`; a mention in a channel arrives twice; the bot hears its own
+//! messages and edits; limits are refused with Slack's error codes; a press is delivered once and never repeated.
+//! What it does not promise: Slack's rate limits (ask for them with [`Workspace::misbehave`]), streaming, files.
+
+mod blocks;
+mod delivery;
+mod events;
+mod hub;
+mod journal;
+mod message;
+mod methods;
+mod seed;
+#[cfg(test)]
+mod tests;
+mod web_api;
+mod world;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::serve::ListenerExt;
+use serde_json::{Map, Value};
+use tokio::net::TcpListener;
+
+pub(crate) use self::hub::Hub;
+use self::journal::Journal;
+pub use self::message::Message;
+pub use self::seed::{Bot, Channel, Seed, User};
+pub(crate) use self::world::Change;
+pub use self::world::World;
+use super::page;
+use crate::domain::{ChannelId, Clock, Lang, MessageTs, Secret, UserId};
+
+/// How a workspace is run.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The append-only file that keeps the messages; none: in memory.
+    pub store: Option<PathBuf>,
+    /// Signs deliveries.
+    pub signing_secret: Secret,
+    /// What the bot authenticates with.
+    pub bot_token: Secret,
+    /// Factor on Slack's retry schedule (at once, 1 min, 5 min): 1.0, or less in tests.
+    pub retry_scale: f64,
+    /// People, channels, bot.
+    pub seed: Seed,
+    /// Where the time comes from.
+    pub clock: Clock,
+    /// A line at the top of the page, such as who answers.
+    pub banner: Option<fn(Lang) -> String>,
+    /// Requests a person can click into the composer.
+    pub examples: fn(Lang) -> Vec<String>,
+}
+
+/// Why a person's action was refused by the workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// No such conversation.
+    #[error("no such conversation")]
+    ChannelNotFound,
+    /// The person is not in it.
+    #[error("the person is not in the conversation")]
+    NotInChannel,
+    /// No such person.
+    #[error("no such person")]
+    UserNotFound,
+    /// No such message, or the person cannot see it.
+    #[error("no such message")]
+    MessageNotFound,
+    /// The message has no such button.
+    #[error("no such button on the message")]
+    ActionNotFound,
+}
+
+/// Why a workspace did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The file with the messages.
+    #[error("the workspace's file cannot be used: {0}")]
+    Store(std::io::Error),
+    /// The listener.
+    #[error("the workspace's listener cannot be used: {0}")]
+    Listener(std::io::Error),
+}
+
+/// What became of a press.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PressOutcome {
+    /// The bot's HTTP status; none when it did not answer within 3 s or could not be reached.
+    pub status: Option<u16>,
+    /// The person sees Slack's warning triangle: anything but 200 within 3 s.
+    pub warning: bool,
+    /// The bot's answer, up to 64 KiB.
+    pub body: String,
+}
+
+/// A recorded call of the Web API, or of a `response_url` (method `response_url`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// Such as `chat.postMessage`.
+    pub method: String,
+    /// The arguments, however they were sent.
+    pub args: Map<String, Value>,
+    /// Milliseconds since the epoch, on the workspace's clock.
+    pub at: i64,
+}
+
+/// How a Web API method misbehaves.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fault {
+    /// Answers late.
+    Delay(Duration),
+    /// Does nothing and answers this status.
+    Status(u16),
+    /// Does nothing and answers 429 with `Retry-After`, in seconds.
+    RateLimited(u64),
+    /// Does it, and never answers.
+    HangAfterAccept,
+    /// Does it, and answers this status.
+    StatusAfterAccept(u16),
+    /// Does nothing and answers 200 with a page of HTML.
+    Html,
+    /// Does nothing and answers 200 with `ok:false` and this code.
+    OkFalse(String),
+}
+
+/// A signed request, ready to be sent (or to be spoilt first).
+#[derive(Clone, Debug, PartialEq)]
+pub struct SignedRequest {
+    /// `X-Slack-Request-Timestamp`, seconds.
+    pub timestamp: String,
+    /// `X-Slack-Signature`.
+    pub signature: String,
+    /// `Content-Type`.
+    pub content_type: String,
+    /// The exact bytes that were signed.
+    pub body: Vec<u8>,
+}
+
+/// Which of the bot's URLs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// Events API.
+    Events,
+    /// Buttons.
+    Interactions,
+}
+
+/// An event on its way to the bot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delivery {
+    /// The same on each attempt.
+    pub event_id: String,
+    /// The inner event's type, such as `app_mention`.
+    pub kind: String,
+    /// What was tried so far.
+    pub attempts: Vec<Attempt>,
+}
+
+/// One attempt of a delivery.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attempt {
+    /// Milliseconds since the epoch, on the workspace's clock.
+    pub at: i64,
+    /// The bot's HTTP status; none when it did not answer within 3 s or could not be reached.
+    pub status: Option<u16>,
+}
+
+impl Settings {
+    /// In memory, with secrets made for this run, Slack's own schedule, no banner and no examples.
+    pub fn new(seed: Seed, clock: Clock) -> Self {
+        let mut random = [0_u8; 32];
+        if let Err(error) = getrandom::fill(&mut random) {
+            tracing::error!(%error, "no random numbers: the workspace's secrets can be guessed on this machine");
+        }
+        let text = hex::encode(random);
+        let (token, secret) = text.split_at(text.len() / 2);
+        Self {
+            store: None,
+            signing_secret: Secret::new(secret),
+            bot_token: Secret::new(format!("xoxb-local-{token}")),
+            retry_scale: 1.0,
+            seed,
+            clock,
+            banner: None,
+            examples: |_| Vec::new(),
+        }
+    }
+}
+
+/// A running workspace. Clones are the same workspace.
+#[derive(Clone, Debug)]
+pub struct Workspace {
+    hub: Arc<Hub>,
+}
+
+impl Workspace {
+    /// Serves the Web API under `/api/`, `response_url`s, and the page at `/`, until [`Workspace::stop`].
+    ///
+    /// # Errors
+    /// When the file or the listener cannot be used.
+    pub async fn start(listener: TcpListener, settings: Settings) -> Result<Self, StartError> {
+        let address = listener.local_addr().map_err(StartError::Listener)?;
+        let (journal, past) = match settings.store.clone() {
+            Some(path) => {
+                let opened = tokio::task::spawn_blocking(move || Journal::open(&path)).await;
+                let opened = opened.map_err(std::io::Error::other).and_then(|o| o).map_err(StartError::Store)?;
+                (Some(opened.0), opened.1)
+            }
+            None => (None, Vec::new()),
+        };
+        let hub = Arc::new(Hub::new(settings, format!("http://{address}"), journal, &past));
+        let app = web_api::router(Arc::clone(&hub)).merge(page::router(Arc::clone(&hub)));
+        let stop = hub.stop.clone();
+        let listener = listener.tap_io(|stream| {
+            if let Err(error) = stream.set_nodelay(true) {
+                tracing::debug!(%error, "TCP_NODELAY was not set");
+            }
+        });
+        let served = axum::serve(listener, app.into_make_service_with_connect_info::<SocketAddr>())
+            .with_graceful_shutdown(async move { stop.cancelled().await });
+        hub.tasks.spawn(async move {
+            if let Err(error) = served.await {
+                tracing::error!(%error, "the local workspace stopped serving");
+            }
+        });
+        Ok(Self { hub })
+    }
+
+    /// Stops serving and delivering, and waits until that is so.
+    pub async fn stop(&self) {
+        self.hub.stop.cancel();
+        self.hub.tasks.close();
+        self.hub.tasks.wait().await;
+    }
+
+    /// The Web API's base, with a trailing slash.
+    pub fn api_url(&self) -> String {
+        format!("{}/api/", self.hub.base)
+    }
+
+    /// Where the page is.
+    pub fn page_url(&self) -> String {
+        format!("{}/", self.hub.base)
+    }
+
+    /// What deliveries are signed with.
+    pub fn signing_secret(&self) -> &Secret {
+        &self.hub.settings.signing_secret
+    }
+
+    /// What the bot authenticates with.
+    pub fn bot_token(&self) -> &Secret {
+        &self.hub.settings.bot_token
+    }
+
+    /// Where deliveries go from now on; before this nothing is delivered.
+    pub fn set_bot_urls(&self, events: &str, interactions: &str) {
+        self.hub.courier.set_urls(events, interactions);
+    }
+
+    /// A person writes, in Slack's form: `& < >` escaped, mentions as `<@U…>`. Deliveries follow in the background.
+    ///
+    /// # Errors
+    /// When the person is unknown or not in the conversation, or the thread does not exist.
+    #[expect(clippy::unused_async, reason = "a person's action may come to wait for something")]
+    pub async fn say(
+        &self,
+        user: &str,
+        channel: &str,
+        thread_ts: Option<&str>,
+        text: &str,
+    ) -> Result<MessageTs, Refused> {
+        self.hub.say(user, channel, thread_ts, text)
+    }
+
+    /// A person opens the DM with the bot, which is told by `app_home_opened`.
+    ///
+    /// # Errors
+    /// When the person is unknown.
+    #[expect(clippy::unused_async, reason = "a person's action may come to wait for something")]
+    pub async fn open_dm(&self, user: &str) -> Result<ChannelId, Refused> {
+        self.hub.open_dm(&UserId::new(user)).map(|c| c.id)
+    }
+
+    /// A person presses the first button with this `action_id` on a message they see, also an ephemeral one.
+    ///
+    /// # Errors
+    /// When there is no such person, message or button.
+    pub async fn press(
+        &self,
+        user: &str,
+        channel: &str,
+        message_ts: &str,
+        action_id: &str,
+    ) -> Result<PressOutcome, Refused> {
+        self.hub.press(user, channel, message_ts, None, action_id).await
+    }
+
+    /// Signs a body at the current time.
+    pub fn signed_request(&self, body: &[u8], content_type: &str) -> SignedRequest {
+        self.hub.courier.sign(body, content_type)
+    }
+
+    /// Sends a request to one of the bot's URLs, once, with further headers.
+    pub async fn deliver_raw(&self, to: Endpoint, request: SignedRequest, headers: &[(&str, &str)]) -> PressOutcome {
+        match self.hub.courier.url(to) {
+            Some(url) => delivery::outcome(self.hub.courier.send(&url, request, headers).await),
+            None => PressOutcome { status: None, warning: true, body: String::new() },
+        }
+    }
+
+    /// All messages of a conversation, threads included, oldest first; no ephemeral ones.
+    pub fn messages(&self, channel: &str) -> Vec<Message> {
+        self.look(|w| w.messages(channel).into_iter().cloned().collect())
+    }
+
+    /// A root and its replies, oldest first.
+    pub fn thread(&self, channel: &str, ts: &str) -> Vec<Message> {
+        self.look(|w| w.thread(channel, ts).into_iter().cloned().collect())
+    }
+
+    /// The ephemeral messages a person has been shown, oldest first.
+    pub fn ephemerals(&self, user: &str) -> Vec<Message> {
+        self.look(|w| w.ephemerals(user).to_vec())
+    }
+
+    /// Recorded Web API calls, oldest first; the last 20,000.
+    pub fn calls(&self) -> Vec<Call> {
+        self.look(|w| w.calls().cloned().collect())
+    }
+
+    /// Recorded event deliveries, oldest first; the last 20,000.
+    pub fn deliveries(&self) -> Vec<Delivery> {
+        self.look(|w| w.deliveries().cloned().collect())
+    }
+
+    /// Looks at the world at one moment.
+    pub fn look<T>(&self, look: impl FnOnce(&World) -> T) -> T {
+        look(&self.hub.world())
+    }
+
+    /// Waits until `look` finds something, looking again after each change; none after `timeout`. The workspace stands
+    /// still while `look` runs, so it must not call the workspace.
+    pub async fn wait_for<T>(&self, mut look: impl FnMut(&World) -> Option<T>, timeout: Duration) -> Option<T> {
+        let mut version = self.hub.watch();
+        let search = async {
+            loop {
+                version.mark_unchanged();
+                let found = look(&self.hub.world());
+                if found.is_some() {
+                    return found;
+                }
+                version.changed().await.ok()?;
+            }
+        };
+        tokio::time::timeout(timeout, search).await.ok().flatten()
+    }
+
+    /// Makes the next `times` calls of a method (or of a `response_url`: `response_url`) misbehave.
+    pub fn misbehave(&self, method: &str, fault: Fault, times: u32) {
+        self.hub.misbehave(method, fault, times);
+    }
+}

@@ -1,0 +1,327 @@
+//! What a workspace holds, and the changes that alone alter it.
+//!
+//! Every alteration is a [`Change`], so that the file, the page and the tests see the same history. The file keeps what
+//! Slack would keep: messages, DMs, titles, Home. Ephemeral messages, statuses and open modals are lost at a restart.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::message::Message;
+use super::seed::{Bot, Channel, Seed, User};
+use super::{Call, Delivery};
+use crate::domain::{ChannelId, MessageTs, TeamId, UserId};
+
+/// How many calls and deliveries are remembered; a playground may run for weeks.
+const REMEMBERED: usize = 20_000;
+
+/// One alteration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub(crate) enum Change {
+    /// A new message, also an ephemeral one.
+    Posted { message: Message },
+    /// A message has new content.
+    Updated { message: Message },
+    /// A message is gone; an ephemeral one when `only_for` is set.
+    Deleted { channel: ChannelId, ts: MessageTs, only_for: Option<UserId> },
+    /// A DM exists from now on.
+    Opened { channel: Channel },
+    /// The line "… is looking it up"; empty text ends it.
+    Status { channel: ChannelId, thread_ts: MessageTs, text: String, until: i64 },
+    /// The title of a thread with the bot.
+    Title { channel: ChannelId, thread_ts: MessageTs, title: String },
+    /// What the bot suggests to ask.
+    Prompts { channel: ChannelId, prompts: Value },
+    /// State of a session with the agent.
+    Session { channel: ChannelId, thread_ts: MessageTs, status: String },
+    /// A person's Home tab.
+    Home { user: UserId, view: Value },
+    /// A modal was opened or updated.
+    Modal { view: Value, user: UserId },
+}
+
+impl Change {
+    /// Whether Slack would still know it tomorrow.
+    pub(super) fn is_durable(&self) -> bool {
+        match self {
+            Self::Posted { message } | Self::Updated { message } => message.only_for.is_none(),
+            Self::Deleted { only_for, .. } => only_for.is_none(),
+            Self::Opened { .. } | Self::Title { .. } | Self::Home { .. } => true,
+            Self::Status { .. } | Self::Prompts { .. } | Self::Session { .. } | Self::Modal { .. } => false,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Conversation {
+    channel: Channel,
+    messages: BTreeMap<MessageTs, Message>,
+}
+
+/// What a workspace holds at one moment.
+#[derive(Debug)]
+pub struct World {
+    pub(super) team: TeamId,
+    pub(crate) team_name: String,
+    pub(crate) bot: Bot,
+    /// Tells the runs of one workspace apart: milliseconds at its start, in hexadecimal.
+    pub(super) run: String,
+    users: Vec<User>,
+    order: Vec<ChannelId>,
+    conversations: BTreeMap<ChannelId, Conversation>,
+    ephemerals: BTreeMap<UserId, Vec<Message>>,
+    statuses: BTreeMap<(ChannelId, MessageTs), (String, i64)>,
+    titles: BTreeMap<(ChannelId, MessageTs), String>,
+    prompts: BTreeMap<ChannelId, Value>,
+    sessions: BTreeMap<(ChannelId, MessageTs), String>,
+    homes: BTreeMap<UserId, Value>,
+    modals: BTreeMap<String, (UserId, Value)>,
+    calls: VecDeque<Call>,
+    deliveries: VecDeque<Delivery>,
+    last_us: i64,
+    last_id: u64,
+}
+
+impl World {
+    pub(super) fn new(seed: Seed, started_ms: i64) -> Self {
+        let order: Vec<_> = seed.channels.iter().map(|c| c.id.clone()).collect();
+        let conversations = seed
+            .channels
+            .into_iter()
+            .map(|channel| (channel.id.clone(), Conversation { channel, messages: BTreeMap::new() }))
+            .collect();
+        Self {
+            team: seed.team,
+            team_name: seed.team_name,
+            bot: seed.bot,
+            run: format!("{started_ms:X}"),
+            users: seed.users,
+            order,
+            conversations,
+            ephemerals: BTreeMap::new(),
+            statuses: BTreeMap::new(),
+            titles: BTreeMap::new(),
+            prompts: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            homes: BTreeMap::new(),
+            modals: BTreeMap::new(),
+            calls: VecDeque::new(),
+            deliveries: VecDeque::new(),
+            last_us: 0,
+            last_id: 0,
+        }
+    }
+
+    /// Everybody but the bot, in the seed's order.
+    pub fn users(&self) -> &[User] {
+        &self.users
+    }
+
+    /// A person; not the bot.
+    pub fn user(&self, id: &str) -> Option<&User> {
+        self.users.iter().find(|u| u.id.as_str() == id)
+    }
+
+    /// A conversation.
+    pub fn channel(&self, id: &str) -> Option<&Channel> {
+        self.conversations.get(&ChannelId::new(id)).map(|c| &c.channel)
+    }
+
+    /// All conversations.
+    pub fn channels(&self) -> impl Iterator<Item = &Channel> {
+        self.conversations.values().map(|c| &c.channel)
+    }
+
+    /// The conversations a person is in: the seed's in its order, then DMs.
+    pub fn channels_of(&self, user: &UserId) -> Vec<&Channel> {
+        self.order
+            .iter()
+            .filter_map(|id| self.conversations.get(id))
+            .map(|c| &c.channel)
+            .filter(|c| c.has(user))
+            .collect()
+    }
+
+    /// All messages of a conversation, replies included, oldest first; no ephemeral ones.
+    pub fn messages(&self, channel: &str) -> Vec<&Message> {
+        self.conversations.get(&ChannelId::new(channel)).map_or_else(Vec::new, |c| c.messages.values().collect())
+    }
+
+    /// One message.
+    pub fn message(&self, channel: &str, ts: &str) -> Option<&Message> {
+        self.conversations.get(&ChannelId::new(channel))?.messages.get(&MessageTs::new(ts))
+    }
+
+    /// A root and its replies, oldest first.
+    pub fn thread(&self, channel: &str, ts: &str) -> Vec<&Message> {
+        let root = MessageTs::new(ts);
+        let Some(c) = self.conversations.get(&ChannelId::new(channel)) else { return Vec::new() };
+        c.messages.range(root.clone()..).map(|(_, m)| m).filter(|m| *m.root() == root).collect()
+    }
+
+    /// The ephemeral messages a person has been shown, oldest first.
+    pub fn ephemerals(&self, user: &str) -> &[Message] {
+        self.ephemerals.get(&UserId::new(user)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The status line of a thread, if one is shown at `now` (milliseconds).
+    pub fn status(&self, channel: &str, thread_ts: &str, now: i64) -> Option<&str> {
+        let (text, until) = self.statuses.get(&(ChannelId::new(channel), MessageTs::new(thread_ts)))?;
+        (*until > now).then_some(text.as_str())
+    }
+
+    /// The title the bot gave a thread.
+    pub fn title(&self, channel: &str, thread_ts: &str) -> Option<&str> {
+        self.titles.get(&(ChannelId::new(channel), MessageTs::new(thread_ts))).map(String::as_str)
+    }
+
+    /// The bot's suggested prompts in a DM: `[{title, message}]`.
+    pub fn prompts(&self, channel: &str) -> Option<&Value> {
+        self.prompts.get(&ChannelId::new(channel))
+    }
+
+    /// The state of an agent session.
+    pub fn session(&self, channel: &str, thread_ts: &str) -> Option<&str> {
+        self.sessions.get(&(ChannelId::new(channel), MessageTs::new(thread_ts))).map(String::as_str)
+    }
+
+    /// A person's Home tab, as published.
+    pub fn home(&self, user: &str) -> Option<&Value> {
+        self.homes.get(&UserId::new(user))
+    }
+
+    /// A modal and who has it open.
+    pub fn modal(&self, id: &str) -> Option<(&UserId, &Value)> {
+        self.modals.get(id).map(|(u, v)| (u, v))
+    }
+
+    /// The modal last opened or updated for a person.
+    pub fn modal_of(&self, user: &str) -> Option<&Value> {
+        self.modals.values().filter(|(u, _)| u.as_str() == user).map(|(_, v)| v).next_back()
+    }
+
+    /// Recorded Web API calls, oldest first; the last 20,000.
+    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+        self.calls.iter()
+    }
+
+    /// Recorded event deliveries, oldest first; the last 20,000.
+    pub fn deliveries(&self) -> impl Iterator<Item = &Delivery> {
+        self.deliveries.iter()
+    }
+
+    /// Whether somebody takes part in a conversation and may thus read it.
+    pub(crate) fn is_in(&self, user: &UserId, channel: &ChannelId) -> bool {
+        self.conversations.get(channel).is_some_and(|c| c.channel.has(user))
+    }
+
+    pub(crate) fn active_statuses(&self, now: i64) -> impl Iterator<Item = (&ChannelId, &MessageTs, &str)> {
+        self.statuses.iter().filter(move |(_, (_, until))| *until > now).map(|((c, t), (s, _))| (c, t, s.as_str()))
+    }
+
+    /// A `ts` later than all before it.
+    pub(super) fn next_ts(&mut self, now_us: i64) -> MessageTs {
+        self.last_us = now_us.max(self.last_us + 1);
+        MessageTs::new(format!("{}.{:06}", self.last_us / 1_000_000, self.last_us % 1_000_000))
+    }
+
+    /// A number never used before in this run.
+    pub(super) fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    pub(super) fn record_call(&mut self, call: Call) {
+        if self.calls.len() == REMEMBERED {
+            self.calls.pop_front();
+        }
+        self.calls.push_back(call);
+    }
+
+    pub(super) fn record_delivery(&mut self, delivery: Delivery) {
+        if self.deliveries.len() == REMEMBERED {
+            self.deliveries.pop_front();
+        }
+        self.deliveries.push_back(delivery);
+    }
+
+    pub(super) fn delivery_mut(&mut self, event_id: &str) -> Option<&mut Delivery> {
+        self.deliveries.iter_mut().rev().find(|d| d.event_id == event_id)
+    }
+
+    pub(super) fn apply(&mut self, change: &Change) {
+        match change {
+            Change::Posted { message } => {
+                self.note_time(&message.ts);
+                if message.bot_id.is_some() {
+                    self.statuses.remove(&(message.channel.clone(), message.root().clone()));
+                }
+                self.put(message.clone());
+            }
+            Change::Updated { message } => self.put(message.clone()),
+            Change::Deleted { channel, ts, only_for: None } => {
+                if let Some(c) = self.conversations.get_mut(channel) {
+                    c.messages.remove(ts);
+                }
+            }
+            Change::Deleted { ts, only_for: Some(user), .. } => {
+                self.ephemerals.entry(user.clone()).or_default().retain(|m| m.ts != *ts);
+            }
+            Change::Opened { channel } => {
+                if !self.conversations.contains_key(&channel.id) {
+                    self.order.push(channel.id.clone());
+                    let c = Conversation { channel: channel.clone(), messages: BTreeMap::new() };
+                    self.conversations.insert(channel.id.clone(), c);
+                }
+            }
+            Change::Status { channel, thread_ts, text, until } => {
+                let key = (channel.clone(), thread_ts.clone());
+                if text.is_empty() {
+                    self.statuses.remove(&key);
+                } else {
+                    self.statuses.insert(key, (text.clone(), *until));
+                }
+            }
+            Change::Title { channel, thread_ts, title } => {
+                self.titles.insert((channel.clone(), thread_ts.clone()), title.clone());
+            }
+            Change::Prompts { channel, prompts } => {
+                self.prompts.insert(channel.clone(), prompts.clone());
+            }
+            Change::Session { channel, thread_ts, status } => {
+                self.sessions.insert((channel.clone(), thread_ts.clone()), status.clone());
+            }
+            Change::Home { user, view } => {
+                self.homes.insert(user.clone(), view.clone());
+            }
+            Change::Modal { view, user } => {
+                let id = view.get("id").and_then(Value::as_str).unwrap_or("").to_owned();
+                self.modals.insert(id, (user.clone(), view.clone()));
+            }
+        }
+    }
+
+    fn put(&mut self, message: Message) {
+        if let Some(user) = message.only_for.clone() {
+            let shown = self.ephemerals.entry(user).or_default();
+            match shown.iter_mut().find(|m| m.ts == message.ts) {
+                Some(old) => *old = message,
+                None => shown.push(message),
+            }
+        } else if let Some(c) = self.conversations.get_mut(&message.channel) {
+            c.messages.insert(message.ts.clone(), message);
+        }
+    }
+
+    /// Keeps new timestamps above those read from the file.
+    fn note_time(&mut self, ts: &MessageTs) {
+        let us = ts.as_str().split_once('.').and_then(|(s, us)| {
+            let seconds: i64 = s.parse().ok()?;
+            let micros: i64 = us.parse().ok()?;
+            seconds.checked_mul(1_000_000)?.checked_add(micros)
+        });
+        self.last_us = self.last_us.max(us.unwrap_or(0));
+    }
+}

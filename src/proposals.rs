@@ -1,0 +1,503 @@
+//! The state machine of a proposed write: create, claim, settle, cancel, expire, supersede.
+//!
+//! What it promises: each change is one conditional statement inside the caller's transaction, so whichever of two
+//! racing changes comes second finds nothing to change and is told what happened instead. A [`ClaimedProposal`] is the
+//! only key to carrying a write out, and only [`claim`] and [`take_over`] make one. The lease on a claim saves work;
+//! correctness comes from the proposal's id being unique at the sales server and from the epoch checked by [`settle`].
+//!
+//! ```text
+//! pending ──► claimed ──► done | failed
+//!    ├──► cancelled
+//!    ├──► expired
+//!    └──► superseded
+//! ```
+
+use std::time::Duration;
+
+use serde_json::Value;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{Row, SqliteExecutor};
+
+use crate::domain::{
+    ChannelId, Lang, MessageTs, Person, Proposal, ProposalId, ProposalState, TeamId, ThreadKey, TurnId, Write,
+};
+use crate::records::now_ms;
+use crate::tokens;
+
+/// What may be set about proposals.
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// How long a card waits for its person, in seconds.
+    pub expiry_s: u64,
+    /// How long a claim is left alone before another executor takes it over, in milliseconds.
+    pub claim_lease_ms: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { expiry_s: 24 * 3600, claim_lease_ms: 20_000 }
+    }
+}
+
+/// Where in a turn a proposal was made: at most one proposal for each, however often the turn is run again.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    /// The turn.
+    pub turn: TurnId,
+    /// The model round within the turn.
+    pub round: u32,
+    /// The call within the round.
+    pub call_index: u32,
+    /// The turn whose continuation the decision may start.
+    pub origin_turn: TurnId,
+    /// How many continuations led to this turn.
+    pub depth: u32,
+}
+
+/// A new proposal, before it has an id.
+#[derive(Clone, Debug)]
+pub struct New {
+    /// Where it was made.
+    pub slot: Slot,
+    /// The conversation.
+    pub thread: ThreadKey,
+    /// For whom; the only one who may press.
+    pub requester: Person,
+    /// The card's language.
+    pub lang: Lang,
+    /// The write as the card will show it.
+    pub write: Write,
+    /// How long the card waits.
+    pub expiry: Duration,
+}
+
+/// The one permission to carry a write out. Not `Clone`, and no other module can make one.
+#[derive(Debug)]
+pub struct ClaimedProposal {
+    proposal: Proposal,
+    approver: Person,
+    epoch: i64,
+}
+
+impl ClaimedProposal {
+    /// The write as shown on the card.
+    pub fn write(&self) -> &Write {
+        &self.proposal.write
+    }
+
+    /// The proposal as it stood when it was claimed.
+    pub fn proposal(&self) -> &Proposal {
+        &self.proposal
+    }
+
+    /// Who pressed.
+    pub fn approver(&self) -> &Person {
+        &self.approver
+    }
+}
+
+/// What a press on "confirm" led to.
+#[derive(Debug)]
+pub enum Claim {
+    /// Go: the write may be carried out.
+    Claimed(Box<ClaimedProposal>),
+    /// This very press was accepted before and is being carried out by a live executor.
+    Running,
+    /// Somebody pressed before; the state says what came of it.
+    AlreadyDecided(Box<Proposal>),
+    /// The presser is not the one who asked.
+    NotYours(Box<Proposal>),
+    /// The card's time is over.
+    Expired(Box<Proposal>),
+    /// A newer card took its place.
+    Superseded(Box<Proposal>),
+    /// No such proposal.
+    NotFound,
+}
+
+/// How a claimed write ended, for certain.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Settlement {
+    /// Written; the sales server's row.
+    Done(Value),
+    /// Definitely refused; the sales server's error code.
+    Failed(String),
+}
+
+/// Puts a proposal into its slot and returns what stands there: when the turn is run again, the first version.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn create(tx: &mut SqliteConnection, new: &New) -> Result<Proposal, sqlx::Error> {
+    let now = now_ms(tx).await?;
+    let write = tokens::canonical(&new.write).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
+    sqlx::query(
+        "INSERT INTO proposals (id, turn_id, round, call_index, origin_turn, depth, team, channel, root,
+                requester_team, requester_user, lang, tool, write, digest, state, created_at, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'pending', $16, $17)
+         ON CONFLICT (turn_id, round, call_index) DO NOTHING",
+    )
+    .bind(new_id()?)
+    .bind(new.slot.turn.as_str())
+    .bind(new.slot.round)
+    .bind(new.slot.call_index)
+    .bind(new.slot.origin_turn.as_str())
+    .bind(new.slot.depth)
+    .bind(new.thread.team.as_str())
+    .bind(new.thread.channel.as_str())
+    .bind(new.thread.root.as_str())
+    .bind(new.requester.team.as_str())
+    .bind(new.requester.user.as_str())
+    .bind(new.lang.code())
+    .bind(new.write.tool())
+    .bind(write)
+    .bind(tokens::digest(&new.write))
+    .bind(now)
+    .bind(now.saturating_add(i64::try_from(new.expiry.as_millis()).unwrap_or(i64::MAX)))
+    .execute(&mut *tx)
+    .await?;
+    let row = sqlx::query("SELECT * FROM proposals WHERE turn_id = $1 AND round = $2 AND call_index = $3")
+        .bind(new.slot.turn.as_str())
+        .bind(new.slot.round)
+        .bind(new.slot.call_index)
+        .fetch_one(tx)
+        .await?;
+    read(&row)
+}
+
+/// 160 random bits in base64url.
+fn new_id() -> Result<String, sqlx::Error> {
+    use base64::Engine;
+    let mut bytes = [0_u8; 20];
+    getrandom::fill(&mut bytes).map_err(|e| sqlx::Error::Encode(e.to_string().into()))?;
+    Ok(base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes))
+}
+
+/// The proposal, if there is one.
+///
+/// # Errors
+/// When the store does not answer or holds what this program did not write.
+pub async fn find(db: impl SqliteExecutor<'_>, id: &ProposalId) -> Result<Option<Proposal>, sqlx::Error> {
+    sqlx::query("SELECT * FROM proposals WHERE id = $1")
+        .bind(id.as_str())
+        .fetch_optional(db)
+        .await?
+        .as_ref()
+        .map(read)
+        .transpose()
+}
+
+/// The proposals made by one turn, in the order they were made.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn of_turn(db: impl SqliteExecutor<'_>, turn: &TurnId) -> Result<Vec<Proposal>, sqlx::Error> {
+    sqlx::query("SELECT * FROM proposals WHERE turn_id = $1 ORDER BY round, call_index")
+        .bind(turn.as_str())
+        .fetch_all(db)
+        .await?
+        .iter()
+        .map(read)
+        .collect()
+}
+
+/// All proposals that belong to one request: those of its turn and of its continuations.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn of_origin(db: impl SqliteExecutor<'_>, origin: &TurnId) -> Result<Vec<Proposal>, sqlx::Error> {
+    sqlx::query("SELECT * FROM proposals WHERE origin_turn = $1 ORDER BY created_at, round, call_index")
+        .bind(origin.as_str())
+        .fetch_all(db)
+        .await?
+        .iter()
+        .map(read)
+        .collect()
+}
+
+/// Claims for a press on "confirm". Whether the presser still has the rights is checked by the caller before, in the
+/// same transaction; that the presser is the requester is checked here.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn claim(
+    tx: &mut SqliteConnection,
+    id: &ProposalId,
+    click: &str,
+    who: &Person,
+    lease: Duration,
+) -> Result<Claim, sqlx::Error> {
+    let now = now_ms(tx).await?;
+    let claimed = sqlx::query(
+        "UPDATE proposals SET state = 'claimed', epoch = epoch + 1, claim_until = $5, claim_click = $2,
+                decided_team = $3, decided_user = $4, decided_at = $6
+         WHERE id = $1 AND state = 'pending' AND expires_at > $6 AND requester_team = $3 AND requester_user = $4
+         RETURNING *",
+    )
+    .bind(id.as_str())
+    .bind(click)
+    .bind(who.team.as_str())
+    .bind(who.user.as_str())
+    .bind(until(now, lease))
+    .bind(now)
+    .fetch_optional(&mut *tx)
+    .await?;
+    if let Some(row) = claimed {
+        return Ok(Claim::Claimed(Box::new(read_claimed(&row)?)));
+    }
+    let Some(row) =
+        sqlx::query("SELECT * FROM proposals WHERE id = $1").bind(id.as_str()).fetch_optional(&mut *tx).await?
+    else {
+        return Ok(Claim::NotFound);
+    };
+    let proposal = Box::new(read(&row)?);
+    if proposal.requester != *who {
+        return Ok(Claim::NotYours(proposal));
+    }
+    let ours = row.try_get::<Option<String>, _>("claim_click")?.as_deref() == Some(click);
+    Ok(match proposal.state {
+        ProposalState::Claimed if ours => match take_over(tx, id, lease).await? {
+            Some(claimed) => Claim::Claimed(Box::new(claimed)),
+            None => Claim::Running,
+        },
+        ProposalState::Expired | ProposalState::Pending => Claim::Expired(proposal),
+        ProposalState::Superseded => Claim::Superseded(proposal),
+        _ => Claim::AlreadyDecided(proposal),
+    })
+}
+
+/// Takes over a claim whose executor let its lease run out.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn take_over(
+    tx: &mut SqliteConnection,
+    id: &ProposalId,
+    lease: Duration,
+) -> Result<Option<ClaimedProposal>, sqlx::Error> {
+    let now = now_ms(tx).await?;
+    sqlx::query(
+        "UPDATE proposals SET epoch = epoch + 1, claim_until = $2
+         WHERE id = $1 AND state = 'claimed' AND claim_until <= $3 RETURNING *",
+    )
+    .bind(id.as_str())
+    .bind(until(now, lease))
+    .bind(now)
+    .fetch_optional(tx)
+    .await?
+    .as_ref()
+    .map(read_claimed)
+    .transpose()
+}
+
+/// Gives a claim's lease back after an unknown outcome, so that the next executor need not wait the whole lease.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn retry_after(
+    tx: &mut SqliteConnection,
+    claimed: &ClaimedProposal,
+    pause: Duration,
+) -> Result<(), sqlx::Error> {
+    let now = now_ms(tx).await?;
+    sqlx::query("UPDATE proposals SET claim_until = $3 WHERE id = $1 AND state = 'claimed' AND epoch = $2")
+        .bind(claimed.proposal.id.as_str())
+        .bind(claimed.epoch)
+        .bind(until(now, pause))
+        .execute(tx)
+        .await
+        .map(drop)
+}
+
+/// Records how a claimed write ended. `None` when a later executor has taken over: then nothing was changed.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn settle(
+    tx: &mut SqliteConnection,
+    claimed: &ClaimedProposal,
+    settlement: &Settlement,
+) -> Result<Option<Proposal>, sqlx::Error> {
+    let now = now_ms(tx).await?;
+    let (state, result, failure) = match settlement {
+        Settlement::Done(row) => ("done", Some(row.to_string()), None),
+        Settlement::Failed(code) => ("failed", None, Some(code.as_str())),
+    };
+    sqlx::query(
+        "UPDATE proposals SET state = $3, result = $4, failure = $5, settled_at = $6, claim_until = 0
+         WHERE id = $1 AND state = 'claimed' AND epoch = $2 RETURNING *",
+    )
+    .bind(claimed.proposal.id.as_str())
+    .bind(claimed.epoch)
+    .bind(state)
+    .bind(result)
+    .bind(failure)
+    .bind(now)
+    .fetch_optional(tx)
+    .await?
+    .as_ref()
+    .map(read)
+    .transpose()
+}
+
+/// A press on "cancel". `None` when it was no longer pending, or the presser is not the requester.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn cancel(tx: &mut SqliteConnection, id: &ProposalId, who: &Person) -> Result<Option<Proposal>, sqlx::Error> {
+    let now = now_ms(tx).await?;
+    sqlx::query(
+        "UPDATE proposals SET state = 'cancelled', decided_team = $2, decided_user = $3, decided_at = $4, settled_at = $4
+         WHERE id = $1 AND state = 'pending' AND expires_at > $4 AND requester_team = $2 AND requester_user = $3
+         RETURNING *",
+    )
+    .bind(id.as_str())
+    .bind(who.team.as_str())
+    .bind(who.user.as_str())
+    .bind(now)
+    .fetch_optional(tx)
+    .await?
+    .as_ref()
+    .map(read)
+    .transpose()
+}
+
+/// Ends a proposal whose time is over. `None` when a press was faster or its time is not over.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn expire(tx: &mut SqliteConnection, id: &ProposalId) -> Result<Option<Proposal>, sqlx::Error> {
+    let now = now_ms(tx).await?;
+    sqlx::query(
+        "UPDATE proposals SET state = 'expired', settled_at = $2
+         WHERE id = $1 AND state = 'pending' AND expires_at <= $2 RETURNING *",
+    )
+    .bind(id.as_str())
+    .bind(now)
+    .fetch_optional(tx)
+    .await?
+    .as_ref()
+    .map(read)
+    .transpose()
+}
+
+/// Replaces a waiting proposal of the same person and conversation by a newer one. `None` when it was decided already,
+/// or is not theirs.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn supersede(
+    tx: &mut SqliteConnection,
+    old: &ProposalId,
+    by: &Proposal,
+) -> Result<Option<Proposal>, sqlx::Error> {
+    let now = now_ms(tx).await?;
+    sqlx::query(
+        "UPDATE proposals SET state = 'superseded', superseded_by = $2, settled_at = $3
+         WHERE id = $1 AND id <> $2 AND state = 'pending' AND requester_team = $4 AND requester_user = $5
+           AND team = $6 AND channel = $7 AND root = $8
+         RETURNING *",
+    )
+    .bind(old.as_str())
+    .bind(by.id.as_str())
+    .bind(now)
+    .bind(by.requester.team.as_str())
+    .bind(by.requester.user.as_str())
+    .bind(by.thread.team.as_str())
+    .bind(by.thread.channel.as_str())
+    .bind(by.thread.root.as_str())
+    .fetch_optional(tx)
+    .await?
+    .as_ref()
+    .map(read)
+    .transpose()
+}
+
+/// The pending proposals whose time is over, oldest first.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn overdue(db: impl SqliteExecutor<'_>) -> Result<Vec<ProposalId>, sqlx::Error> {
+    ids(sqlx::query(
+        "SELECT id FROM proposals WHERE state = 'pending'
+         AND expires_at <= CAST(unixepoch('subsec') * 1000 AS INTEGER) ORDER BY expires_at LIMIT 100",
+    )
+    .fetch_all(db)
+    .await?)
+}
+
+/// The claimed proposals that no live executor holds.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn abandoned(db: impl SqliteExecutor<'_>) -> Result<Vec<ProposalId>, sqlx::Error> {
+    ids(sqlx::query(
+        "SELECT id FROM proposals WHERE state = 'claimed'
+         AND claim_until <= CAST(unixepoch('subsec') * 1000 AS INTEGER) ORDER BY claim_until LIMIT 100",
+    )
+    .fetch_all(db)
+    .await?)
+}
+
+fn ids(rows: Vec<SqliteRow>) -> Result<Vec<ProposalId>, sqlx::Error> {
+    rows.iter().map(|r| r.try_get::<String, _>(0).map(ProposalId::new)).collect()
+}
+
+/// The press that a claimed proposal is being carried out for.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn claim_click(db: impl SqliteExecutor<'_>, id: &ProposalId) -> Result<Option<String>, sqlx::Error> {
+    sqlx::query_scalar::<_, Option<String>>("SELECT claim_click FROM proposals WHERE id = $1")
+        .bind(id.as_str())
+        .fetch_optional(db)
+        .await
+        .map(Option::flatten)
+}
+
+fn until(now: i64, span: Duration) -> i64 {
+    now.saturating_add(i64::try_from(span.as_millis()).unwrap_or(i64::MAX))
+}
+
+fn read_claimed(row: &SqliteRow) -> Result<ClaimedProposal, sqlx::Error> {
+    let proposal = read(row)?;
+    let approver = proposal.decided_by.clone().ok_or_else(|| corrupt("decided_user"))?;
+    Ok(ClaimedProposal { approver, epoch: row.try_get("epoch")?, proposal })
+}
+
+fn read(row: &SqliteRow) -> Result<Proposal, sqlx::Error> {
+    let text = |column: &str| row.try_get::<String, _>(column);
+    let write: Write = serde_json::from_str(&text("write")?).map_err(|e| sqlx::Error::Decode(Box::new(e)))?;
+    let result: Option<String> = row.try_get("result")?;
+    let decided_by =
+        match (row.try_get::<Option<String>, _>("decided_team")?, row.try_get::<Option<String>, _>("decided_user")?) {
+            (Some(team), Some(user)) => Some(Person::new(team, user)),
+            _ => None,
+        };
+    Ok(Proposal {
+        id: ProposalId::new(text("id")?),
+        thread: ThreadKey {
+            team: TeamId::new(text("team")?),
+            channel: ChannelId::new(text("channel")?),
+            root: MessageTs::new(text("root")?),
+        },
+        requester: Person::new(text("requester_team")?, text("requester_user")?),
+        lang: if text("lang")? == "ja" { Lang::Ja } else { Lang::En },
+        turn: TurnId::new(text("turn_id")?),
+        origin_turn: TurnId::new(text("origin_turn")?),
+        depth: row.try_get("depth")?,
+        write,
+        digest: text("digest")?,
+        state: ProposalState::from_code(&text("state")?).ok_or_else(|| corrupt("state"))?,
+        created_at: row.try_get("created_at")?,
+        expires_at: row.try_get("expires_at")?,
+        decided_by,
+        result: result.map(|r| serde_json::from_str(&r)).transpose().map_err(|e| sqlx::Error::Decode(Box::new(e)))?,
+        failure: row.try_get("failure")?,
+    })
+}
+
+fn corrupt(column: &str) -> sqlx::Error {
+    sqlx::Error::Decode(format!("proposals.{column} holds what this program did not write").into())
+}

@@ -1,0 +1,120 @@
+//! The MCP server over the sales tables: the only way from the bot to sales data.
+//!
+//! It trusts nothing about a person but a verified caller token, and reads role and departments from the staff table
+//! on each call. It writes nothing without an approval token whose proposal a person confirmed. It does not know Slack,
+//! models or conversations.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use chrono_tz::Tz;
+use rmcp::ServiceExt as _;
+use rmcp::service::{QuitReason, RunningService, ServerInitializeError};
+use rmcp::transport::IntoTransport;
+use rmcp::{RoleServer, transport::io::stdio_pipes};
+
+use crate::domain::Clock;
+use crate::records::Records;
+use crate::tokens::{KeyError, PublicKeys, Verifier};
+
+mod answer;
+mod arguments;
+mod catalogue;
+mod commit;
+mod guide;
+mod reads;
+mod search;
+mod server;
+#[cfg(test)]
+mod tests;
+
+pub use answer::Code;
+pub use search::search_form;
+
+/// How the audit names this program.
+const ACTOR: &str = "sales-server";
+
+/// How long a salesperson may cancel an own registration, unless the settings say otherwise: long enough for the
+/// mistake that is noticed the next morning.
+pub const DEFAULT_UNDO_WINDOW: TimeDelta = TimeDelta::hours(24);
+
+/// Calls that are still running when standard input closes get this long to commit or to fail.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// What the server needs to know.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The SQLite file of the store of record.
+    pub records: PathBuf,
+    /// Whose tokens are accepted.
+    pub public_keys: PublicKeys,
+    /// The company's zone: rules sale numbers and the default date.
+    pub zone: Tz,
+    /// How long a salesperson may cancel an own registration.
+    pub undo_window: TimeDelta,
+}
+
+/// Why the server could not start or had to stop.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// A public key is not one.
+    #[error("the sales server cannot use its keys")]
+    Keys(#[from] KeyError),
+    /// The store of record cannot be opened.
+    #[error("the sales server cannot open its records")]
+    Records(#[from] sqlx::Error),
+    /// A tool's schema does not compile.
+    #[error("a tool's schema is not a JSON Schema")]
+    Schema(#[from] jsonschema::ValidationError<'static>),
+    /// The client did not speak MCP.
+    #[error("the client did not complete the MCP handshake")]
+    Handshake(#[from] Box<ServerInitializeError>),
+    /// The task that serves the connection was lost.
+    #[error("the MCP connection was lost")]
+    Connection(#[from] tokio::task::JoinError),
+}
+
+/// Serves MCP over standard input and output until standard input closes.
+///
+/// # Errors
+/// See [`ServerError`].
+pub async fn run_stdio(settings: Settings) -> Result<(), ServerError> {
+    let records = Records::open(&settings.records).await?;
+    let running = match serve(records.clone(), &settings, Clock::system(), stdio_pipes()).await {
+        // The host went away before it said anything: nothing was asked, nothing is wrong.
+        Err(ServerError::Handshake(e)) if matches!(*e, ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        started => started?,
+    };
+    let reason = running.waiting().await?;
+    let closed = tokio::time::timeout(DRAIN, records.close()).await;
+    if closed.is_err() {
+        tracing::warn!("a call was still running when the server stopped");
+    }
+    match reason {
+        QuitReason::JoinError(e) => Err(e.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Serves one connection over any transport. The returned handle ends it when dropped.
+async fn serve<T, E, A>(
+    records: Records,
+    settings: &Settings,
+    clock: Clock,
+    transport: T,
+) -> Result<RunningService<RoleServer, server::Server>, ServerError>
+where
+    T: IntoTransport<RoleServer, E, A>,
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let server = server::Server {
+        records,
+        verifier: Verifier::new(&settings.public_keys)?,
+        zone: settings.zone,
+        undo_window: settings.undo_window,
+        clock,
+        catalogue: catalogue::Catalogue::new()?,
+    };
+    server.serve(transport).await.map_err(|e| ServerError::Handshake(Box::new(e)))
+}

@@ -1,0 +1,310 @@
+//! The MCP side: from a request to an answer.
+//!
+//! Order of a call: tool name, caller token, arguments, staff record, approval token, SQL, audit. Nothing about the
+//! caller is remembered between calls, and of the request's `_meta` only the two token keys are looked at. A call that
+//! panics is answered like one the store did not answer: its outcome is not known.
+
+use std::panic::AssertUnwindSafe;
+
+use chrono::TimeDelta;
+use chrono_tz::Tz;
+use futures::FutureExt as _;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, GetPromptRequestParams, GetPromptResponse, Implementation,
+    ListPromptsResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents, ServerCapabilities,
+    ServerConfig,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::ACTOR;
+use super::answer::{Code, Failure, Refusal};
+use super::arguments::{self, AddSale, CancelSale, Range};
+use super::catalogue::{Catalogue, Definition, Name};
+use super::commit::{self, Cancellation, NewSale};
+use super::{guide, reads};
+use crate::audit::{self, Entry, Risk};
+use crate::domain::{Clock, Person, ProposalId, Role};
+use crate::records::Records;
+use crate::staff::{self, Staff};
+use crate::tokens::{Approval, META_APPROVAL, META_CALLER, TokenError, Verifier};
+
+/// The MCP server over one store of record.
+pub(super) struct Server {
+    pub records: Records,
+    pub verifier: Verifier,
+    pub zone: Tz,
+    pub undo_window: TimeDelta,
+    pub clock: Clock,
+    pub catalogue: Catalogue,
+}
+
+/// An answer and what the audit keeps of it.
+struct Answered {
+    data: Value,
+    proposal: Option<ProposalId>,
+    /// The write's own transaction holds its audit row already.
+    audited: bool,
+}
+
+impl Server {
+    async fn call(
+        &self,
+        definition: &Definition,
+        arguments: Map<String, Value>,
+        caller: Option<&str>,
+        approval: Option<&str>,
+    ) -> Result<CallToolResult, sqlx::Error> {
+        let tool = definition.name.as_str();
+        let person = match self.caller(caller, tool, &arguments) {
+            Ok(person) => person,
+            Err(refusal) => {
+                // Nobody is known to have called; the row says so.
+                let nobody = Person::new("unknown", "unknown");
+                self.audit(&nobody, tool, Risk::Critical, None, json!({ "code": refusal.code.name() })).await?;
+                return Ok(CallToolResult::structured_error(refusal.to_value()));
+            }
+        };
+        match self.run(definition, arguments, &person, approval).await {
+            Ok(Answered { data, proposal, audited }) => {
+                if !audited {
+                    let risk = if definition.name.is_write() { Risk::High } else { Risk::Low };
+                    let detail = json!({ "count": data.get("count"), "repeated": data.get("repeated") });
+                    self.audit(&person, tool, risk, proposal.as_ref(), detail).await?;
+                }
+                Ok(CallToolResult::structured(json!({ "status": "success", "data": data })))
+            }
+            Err(Failure::Refused(refusal)) => {
+                let risk = match refusal.code {
+                    Code::ApprovalInvalid | Code::ApprovalMismatch => Risk::Critical,
+                    _ if definition.name.is_write() => Risk::High,
+                    _ => Risk::Medium,
+                };
+                self.audit(&person, tool, risk, None, json!({ "code": refusal.code.name() })).await?;
+                Ok(CallToolResult::structured_error(refusal.to_value()))
+            }
+            Err(Failure::Store(error)) => Err(error),
+        }
+    }
+
+    async fn audit(
+        &self,
+        person: &Person,
+        tool: &str,
+        risk: Risk,
+        proposal: Option<&ProposalId>,
+        detail: Value,
+    ) -> Result<(), sqlx::Error> {
+        let event = if detail.get("code").is_some() { "tool_refused" } else { "tool_answered" };
+        let entry = Entry { actor: ACTOR, on_behalf: person, event, tool: Some(tool), risk, proposal, detail };
+        audit::append(self.records.quick(), entry).await
+    }
+
+    fn caller(&self, token: Option<&str>, tool: &str, arguments: &Map<String, Value>) -> Result<Person, Refusal> {
+        let Some(token) = token else {
+            return Err(Refusal::new(Code::CallerRequired, "The call carries no caller token."));
+        };
+        self.verifier.caller(token, tool, arguments, self.clock.now()).map_err(|error| match error {
+            TokenError::Expired => Refusal::new(Code::CallerExpired, "The caller token is outside its lifetime."),
+            _ => Refusal::new(Code::CallerInvalid, "The caller token is not valid for this call."),
+        })
+    }
+
+    async fn run(
+        &self,
+        definition: &Definition,
+        args: Map<String, Value>,
+        person: &Person,
+        approval: Option<&str>,
+    ) -> Result<Answered, Failure> {
+        let check = &definition.validator;
+        match definition.name {
+            Name::GetCustomers => {
+                let args = arguments::read(check, args)?;
+                let mut db = self.records.read().acquire().await?;
+                let staff = member(&mut db, person).await?;
+                read_answer(&reads::get_customers(&mut *db, &staff, &args).await?)
+            }
+            Name::GetSales => {
+                let args: arguments::GetSales = arguments::read(check, args)?;
+                let range = Range::read(args.date_sales_begin_str.as_deref(), args.date_sales_end_str.as_deref())?;
+                let mut db = self.records.read().acquire().await?;
+                let staff = member(&mut db, person).await?;
+                read_answer(&reads::get_sales(&mut db, &staff, &args, range).await?)
+            }
+            Name::ListRegistrations => {
+                let args: arguments::ListRegistrations = arguments::read(check, args)?;
+                let range = Range::read(args.date_sales_begin_str.as_deref(), args.date_sales_end_str.as_deref())?;
+                let mut db = self.records.read().acquire().await?;
+                let staff = member(&mut db, person).await?;
+                read_answer(&reads::list_registrations(&mut db, &staff, &args, range).await?)
+            }
+            Name::SummarizeSales => {
+                let args: arguments::SummarizeSales = arguments::read(check, args)?;
+                let range = Range::read(Some(&args.date_sales_begin_str), Some(&args.date_sales_end_str))?;
+                let mut db = self.records.read().acquire().await?;
+                let staff = member(&mut db, person).await?;
+                read_answer(&reads::summarize_sales(&mut db, &staff, &args, range).await?)
+            }
+            Name::AddSale => {
+                let args: AddSale = arguments::read(check, args)?;
+                arguments::plain(&args.products, Code::InvalidProducts)?;
+                let date = args.date_sales_str.as_deref();
+                let date = date.map(|text| arguments::date("date_sales_str", text)).transpose()?;
+                let approval = self.approval(person, approval).await?;
+                let AddSale { code_customer, products, price, .. } = args;
+                let new = NewSale { code_customer, products, price, date };
+                let done = commit::add_sale(&self.records, self.zone, &approval, &new).await?;
+                write_answer(&done, done.repeated, approval)
+            }
+            Name::CancelSale => {
+                let CancelSale { code_sales, reason } = arguments::read(check, args)?;
+                arguments::plain(&reason, Code::InvalidArguments)?;
+                let approval = self.approval(person, approval).await?;
+                let new = Cancellation { code_sales, reason };
+                let done = commit::cancel_sale(&self.records, self.undo_window, &approval, &new).await?;
+                write_answer(&done, done.repeated, approval)
+            }
+        }
+    }
+
+    /// The approval a write carries. Rights are not asked here but in the write's transaction, after the question
+    /// whether this approval was carried out before.
+    async fn approval(&self, person: &Person, token: Option<&str>) -> Result<Approval, Failure> {
+        let Some(token) = token else {
+            let mut db = self.records.read().acquire().await?;
+            if member(&mut db, person).await?.role < Role::Sales {
+                return Err(Refusal::new(Code::NotAllowed, "This person may not write sales.").into());
+            }
+            return Err(Refusal::new(
+                Code::ApprovalRequired,
+                "A sale is written only after the person has confirmed it; ask for the confirmation.",
+            )
+            .into());
+        };
+        let approval = self.verifier.approval(token, self.clock.now()).map_err(|error| match error {
+            TokenError::Expired => Refusal::new(Code::ApprovalExpired, "The approval token is outside its lifetime."),
+            _ => Refusal::new(Code::ApprovalInvalid, "The approval token is not valid."),
+        })?;
+        if approval.requester != *person {
+            return Err(Refusal::new(Code::ApprovalInvalid, "The approval belongs to another person.").into());
+        }
+        Ok(approval)
+    }
+}
+
+/// The caller's record, if it gives any right now.
+async fn member(db: &mut sqlx::SqliteConnection, person: &Person) -> Result<Staff, Failure> {
+    match staff::find(db, person).await? {
+        Some(staff) if staff.active => Ok(staff),
+        _ => Err(Refusal::new(Code::NotAllowed, "This person has no access to sales data.").into()),
+    }
+}
+
+fn to_value<T: Serialize>(data: &T) -> Result<Value, Failure> {
+    serde_json::to_value(data).map_err(|e| Failure::Store(sqlx::Error::Encode(e.into())))
+}
+
+fn read_answer<T: Serialize>(data: &T) -> Result<Answered, Failure> {
+    Ok(Answered { data: to_value(data)?, proposal: None, audited: false })
+}
+
+fn write_answer<T: Serialize>(data: &T, repeated: bool, approval: Approval) -> Result<Answered, Failure> {
+    Ok(Answered { data: to_value(data)?, proposal: Some(approval.proposal), audited: !repeated })
+}
+
+/// A tool result, or the JSON-RPC error that says the outcome is not known.
+pub(super) async fn guarded(
+    tool: &str,
+    work: impl Future<Output = Result<CallToolResult, sqlx::Error>>,
+) -> Result<CallToolResult, ErrorData> {
+    match AssertUnwindSafe(work).catch_unwind().await {
+        Ok(Ok(result)) => Ok(result),
+        Ok(Err(error)) => {
+            tracing::error!(tool, error = &error as &dyn std::error::Error, "the store did not answer");
+            Err(ErrorData::internal_error("the store did not answer; the outcome of the call is not known", None))
+        }
+        Err(_) => {
+            tracing::error!(tool, "a tool panicked");
+            Err(ErrorData::internal_error("the server failed; the outcome of the call is not known", None))
+        }
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts().build();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("sales-server", env!("CARGO_PKG_VERSION")))
+            .with_instructions("Customers and sales of one company. Read sales://guide for what the data means.")
+    }
+
+    fn supported_protocol_versions(&self) -> std::borrow::Cow<'static, [ProtocolVersion]> {
+        const IN_USE: &[ProtocolVersion] =
+            &[ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
+        std::borrow::Cow::Borrowed(IN_USE)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.catalogue.tools()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let definition = self
+            .catalogue
+            .find(&request.name)
+            .ok_or_else(|| ErrorData::invalid_params("there is no tool of this name", None))?;
+        let token = |key: &str| context.meta.get(key).and_then(Value::as_str);
+        let arguments = request.arguments.unwrap_or_default();
+        let work = self.call(definition, arguments, token(META_CALLER), token(META_APPROVAL));
+        guarded(definition.name.as_str(), work).await.map(Into::into)
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Ok(ListResourcesResult::with_all_items(guide::resources()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let text = guide::read(&request.uri)
+            .ok_or_else(|| ErrorData::resource_not_found("there is no resource of this name", None))?;
+        let contents = ResourceContents::text(text, request.uri).with_mime_type("text/markdown");
+        Ok(ReadResourceResult::new(vec![contents]).into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(guide::prompts()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        guide::prompt(&request.name, &request.arguments.unwrap_or_default())
+            .map(Into::into)
+            .map_err(|sentence| ErrorData::invalid_params(sentence, None))
+    }
+}

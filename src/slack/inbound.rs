@@ -1,0 +1,421 @@
+//! What Slack sends, read leniently from raw JSON.
+//!
+//! What it promises: no signed body makes it fail. Only the fields that are needed are looked at, wherever else the
+//! payload is null, of another type or unknown; what cannot be used is named by a reason that is a metric label. Only
+//! words that a person wrote become a [`Message`]: not the bot's own, not another bot's, not an edit.
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::signature::VerifiedBody;
+use super::text::visible;
+use crate::domain::{ChannelId, MessageTs, Person, ProposalId, TeamId, UserId};
+
+/// Who the bot is, from `auth.test`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Me {
+    /// The installation's workspace.
+    pub team: TeamId,
+    /// The bot user.
+    pub user: UserId,
+    /// The bot id that our own messages carry.
+    pub bot_id: Option<String>,
+    /// The app's id.
+    pub app_id: Option<String>,
+}
+
+/// A signed event, read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Inbound {
+    /// Slack checks the URL; answer with this.
+    Challenge(String),
+    /// A person wrote something.
+    Message(Message),
+    /// A person opened the app's home or messages tab.
+    HomeOpened {
+        /// Who.
+        who: Person,
+        /// Their conversation with the bot.
+        channel: ChannelId,
+        /// `home` or `messages`.
+        tab: String,
+    },
+    /// Understood and not for us; the reason is a metric label.
+    Ignored(&'static str),
+    /// Signed but not readable; the reason is a metric label.
+    NotUnderstood(&'static str),
+}
+
+/// What kind of conversation, as far as the event says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChannelKind {
+    /// With one person.
+    Dm,
+    /// With several people.
+    GroupDm,
+    /// A public channel.
+    Channel,
+    /// A private channel.
+    Private,
+    /// The event does not say (mentions do not).
+    Unknown,
+}
+
+/// A person's message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Slack's id of the delivery's event.
+    pub event_id: Option<String>,
+    /// The installation's workspace.
+    pub team: TeamId,
+    /// Where.
+    pub channel: ChannelId,
+    /// What kind of conversation.
+    pub channel_kind: ChannelKind,
+    /// Who wrote it. The team is the event's if it names one, else the installation's.
+    pub sender: Person,
+    /// Readable: unescaped, without the bot's own mention, other tokens as people see them.
+    pub text: String,
+    /// The bot itself is mentioned.
+    pub mentions_me: bool,
+    /// Someone or some group besides the bot is mentioned.
+    pub mentions_others: bool,
+    /// The message.
+    pub ts: MessageTs,
+    /// The thread it is in, if any.
+    pub thread_ts: Option<MessageTs>,
+    /// The conversation is shared with another company.
+    pub is_ext_shared: bool,
+}
+
+/// A signed interaction, read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Interaction {
+    /// A press of one of a card's buttons.
+    Click(Click),
+    /// Understood and not for us; the reason is a metric label.
+    Ignored(&'static str),
+    /// Signed but not readable; the reason is a metric label.
+    NotUnderstood(&'static str),
+}
+
+/// Which button.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClickAction {
+    /// Carry it out.
+    Confirm,
+    /// Do not.
+    Cancel,
+}
+
+/// A press.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Click {
+    /// Stable for one press, however often the transport repeats it.
+    pub id: String,
+    /// What the button carries.
+    pub proposal: ProposalId,
+    /// Which button.
+    pub action: ClickAction,
+    /// Who pressed, with their own workspace.
+    pub who: Person,
+    /// Where the card is.
+    pub channel: ChannelId,
+    /// The card.
+    pub message_ts: MessageTs,
+    /// For private answers to the presser; empty when Slack gave none.
+    pub response_url: String,
+    /// Hex SHA-256 of the signed body.
+    pub body_hash: String,
+}
+
+/// Why a payload comes to nothing.
+#[derive(Clone, Copy)]
+enum Dropped {
+    Ignored(&'static str),
+    NotUnderstood(&'static str),
+}
+
+impl From<Dropped> for Inbound {
+    fn from(dropped: Dropped) -> Self {
+        match dropped {
+            Dropped::Ignored(reason) => Self::Ignored(reason),
+            Dropped::NotUnderstood(reason) => Self::NotUnderstood(reason),
+        }
+    }
+}
+
+impl From<Dropped> for Interaction {
+    fn from(dropped: Dropped) -> Self {
+        match dropped {
+            Dropped::Ignored(reason) => Self::Ignored(reason),
+            Dropped::NotUnderstood(reason) => Self::NotUnderstood(reason),
+        }
+    }
+}
+
+/// Reads a signed event.
+pub fn event(body: &VerifiedBody, me: &Me) -> Inbound {
+    read_event(body, me).unwrap_or_else(Inbound::from)
+}
+
+fn read_event(body: &VerifiedBody, me: &Me) -> Result<Inbound, Dropped> {
+    let envelope = json(body.body())?;
+    match text_at(&envelope, "/type") {
+        Some("url_verification") => {
+            let challenge = text_at(&envelope, "/challenge").ok_or(Dropped::NotUnderstood("no_challenge"))?;
+            Ok(Inbound::Challenge(challenge.to_owned()))
+        }
+        Some("event_callback") => match text_at(&envelope, "/event/type") {
+            Some("message" | "app_mention") => message(&envelope, me),
+            Some("app_home_opened") => home_opened(&envelope, me),
+            Some(_) => Err(Dropped::Ignored("other_event")),
+            None => Err(Dropped::NotUnderstood("no_event")),
+        },
+        Some("app_rate_limited") => Err(Dropped::Ignored("app_rate_limited")),
+        Some(_) => Err(Dropped::NotUnderstood("unknown_type")),
+        None => Err(Dropped::NotUnderstood("no_type")),
+    }
+}
+
+fn json(bytes: &[u8]) -> Result<Value, Dropped> {
+    let text = std::str::from_utf8(bytes).map_err(|_| Dropped::NotUnderstood("not_utf8"))?;
+    match serde_json::from_str(text) {
+        Ok(value @ Value::Object(_)) => Ok(value),
+        Ok(_) => Err(Dropped::NotUnderstood("not_an_object")),
+        Err(_) => Err(Dropped::NotUnderstood("not_json")),
+    }
+}
+
+fn text_at<'a>(value: &'a Value, path: &str) -> Option<&'a str> {
+    value.pointer(path).and_then(Value::as_str).filter(|s| !s.is_empty())
+}
+
+fn first_text<'a>(value: &'a Value, paths: &[&str]) -> Option<&'a str> {
+    paths.iter().find_map(|path| text_at(value, path))
+}
+
+/// The workspace the bot is installed in and sees the event through; `team_id` alone may be the other company's.
+fn installation(envelope: &Value, me: &Me) -> TeamId {
+    first_text(envelope, &["/authorizations/0/team_id", "/context_team_id", "/team_id"])
+        .map_or_else(|| me.team.clone(), TeamId::new)
+}
+
+fn sender(envelope: &Value, user: &str, installation: &TeamId) -> Person {
+    let team = first_text(envelope, &["/event/user_team", "/event/source_team", "/event/team"]);
+    Person { team: team.map_or_else(|| installation.clone(), TeamId::new), user: UserId::new(user) }
+}
+
+fn message(envelope: &Value, me: &Me) -> Result<Inbound, Dropped> {
+    let event = envelope.get("event").unwrap_or(&Value::Null);
+    if let Some(reason) = not_a_persons_words(event, me) {
+        return Err(Dropped::Ignored(reason));
+    }
+    let user = text_at(event, "/user").ok_or(Dropped::Ignored("no_user"))?;
+    let channel = text_at(event, "/channel").ok_or(Dropped::NotUnderstood("no_channel"))?;
+    let ts = text_at(event, "/ts").ok_or(Dropped::NotUnderstood("no_ts"))?;
+    let team = installation(envelope, me);
+    let readable = readable(text_at(event, "/text").unwrap_or_default(), &me.user);
+    Ok(Inbound::Message(Message {
+        event_id: text_at(envelope, "/event_id").map(str::to_owned),
+        sender: sender(envelope, user, &team),
+        team,
+        channel: ChannelId::new(channel),
+        channel_kind: match text_at(event, "/channel_type") {
+            Some("im") => ChannelKind::Dm,
+            Some("mpim") => ChannelKind::GroupDm,
+            Some("channel") => ChannelKind::Channel,
+            Some("group") => ChannelKind::Private,
+            _ if channel.starts_with('D') => ChannelKind::Dm,
+            _ => ChannelKind::Unknown,
+        },
+        text: readable.text,
+        mentions_me: readable.mentions_me || text_at(event, "/type") == Some("app_mention"),
+        mentions_others: readable.mentions_others,
+        ts: MessageTs::new(ts),
+        thread_ts: text_at(event, "/thread_ts").map(MessageTs::new),
+        is_ext_shared: envelope.get("is_ext_shared_channel").and_then(Value::as_bool).unwrap_or(false),
+    }))
+}
+
+/// Why a message event is none that a person just wrote.
+fn not_a_persons_words(event: &Value, me: &Me) -> Option<&'static str> {
+    let is_mention = text_at(event, "/type") == Some("app_mention");
+    let mine = |path: &str, id: &Option<String>| text_at(event, path).is_some_and(|x| Some(x) == id.as_deref());
+    if mine("/bot_id", &me.bot_id)
+        || mine("/app_id", &me.app_id)
+        || mine("/bot_profile/app_id", &me.app_id)
+        || text_at(event, "/user") == Some(me.user.as_str())
+    {
+        return Some("own_message");
+    }
+    if ["bot_id", "bot_profile"].iter().any(|key| event.get(key).is_some_and(|v| !v.is_null())) {
+        return Some("bot_message");
+    }
+    if text_at(event, "/user") == Some("USLACKBOT") {
+        return Some("slackbot");
+    }
+    match text_at(event, "/subtype") {
+        None | Some("file_share" | "thread_broadcast" | "me_message") => {}
+        Some("bot_message") => return Some("bot_message"),
+        Some("message_changed" | "message_deleted" | "message_replied") => return Some("edit"),
+        Some(_) => return Some("subtype"),
+    }
+    if event.get("hidden").and_then(Value::as_bool) == Some(true) {
+        return Some("hidden");
+    }
+    // A mention that an edit added is a first mention; the queue knows by its ts whether it was answered.
+    (!is_mention && event.get("edited").is_some_and(|v| !v.is_null())).then_some("edit")
+}
+
+fn home_opened(envelope: &Value, me: &Me) -> Result<Inbound, Dropped> {
+    let user = text_at(envelope, "/event/user").ok_or(Dropped::NotUnderstood("no_user"))?;
+    Ok(Inbound::HomeOpened {
+        who: sender(envelope, user, &installation(envelope, me)),
+        channel: ChannelId::new(text_at(envelope, "/event/channel").unwrap_or_default()),
+        tab: text_at(envelope, "/event/tab").unwrap_or("home").to_owned(),
+    })
+}
+
+struct Readable {
+    text: String,
+    mentions_me: bool,
+    mentions_others: bool,
+}
+
+/// Slack's text as its reader sees it. A literal `<` only ever begins one of Slack's tokens: what people type is
+/// escaped, so that `&lt;@U0BOT&gt;` is no mention.
+fn readable(raw: &str, me: &UserId) -> Readable {
+    let mut out = Readable { text: String::with_capacity(raw.len()), mentions_me: false, mentions_others: false };
+    let mut rest = raw;
+    while let Some((before, from)) = rest.split_once('<') {
+        out.text.push_str(&unescape(before));
+        let Some((token, after)) = from.split_once('>') else {
+            out.text.push('<');
+            rest = from;
+            break;
+        };
+        rest = after;
+        let (target, label) = token.split_once('|').map_or((token, ""), |(target, label)| (target, label));
+        if let Some(user) = target.strip_prefix('@') {
+            if user == me.as_str() {
+                out.mentions_me = true;
+                if out.text.is_empty() || out.text.ends_with(char::is_whitespace) {
+                    rest = rest.trim_start_matches([' ', '\u{3000}']);
+                }
+                continue;
+            }
+            out.mentions_others = true;
+        }
+        let is_group = ["!subteam^", "!here", "!channel", "!everyone"].iter().any(|start| target.starts_with(start));
+        out.mentions_others |= is_group;
+        out.text.push_str(&unescape(&shown(target, label)));
+    }
+    out.text.push_str(&unescape(rest));
+    out.text = visible(&out.text).trim().to_owned();
+    out
+}
+
+/// A token other than the bot's own mention, still escaped.
+fn shown(target: &str, label: &str) -> String {
+    let named = |mark: char, id: &str| {
+        let name = if label.is_empty() { id } else { label };
+        if name.starts_with(mark) { name.to_owned() } else { format!("{mark}{name}") }
+    };
+    if let Some(user) = target.strip_prefix('@') {
+        return named('@', user);
+    }
+    if let Some(channel) = target.strip_prefix('#') {
+        return named('#', channel);
+    }
+    if let Some(command) = target.strip_prefix('!') {
+        return match command.split_once('^') {
+            Some(("subteam", group)) => named('@', group),
+            _ if matches!(command, "here" | "channel" | "everyone") => named('@', command),
+            _ if label.is_empty() => command.split('^').next().unwrap_or(command).to_owned(),
+            _ => label.to_owned(),
+        };
+    }
+    let address = target.strip_prefix("mailto:").or_else(|| target.strip_prefix("tel:")).unwrap_or(target);
+    let bare = |s: &str| {
+        let s = s.strip_prefix("https://").or_else(|| s.strip_prefix("http://")).unwrap_or(s);
+        s.trim_end_matches('/').to_owned()
+    };
+    if label.is_empty() || bare(label) == bare(address) { address.to_owned() } else { format!("{label} ({address})") }
+}
+
+/// Undoes Slack's three escapes, once: `&amp;lt;` is the text `&lt;`.
+fn unescape(text: &str) -> String {
+    text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+}
+
+/// Reads a signed interaction: a form with one field of JSON.
+pub fn interaction(body: &VerifiedBody) -> Interaction {
+    read_interaction(body).unwrap_or_else(Interaction::from)
+}
+
+fn read_interaction(body: &VerifiedBody) -> Result<Interaction, Dropped> {
+    let not_understood = Dropped::NotUnderstood;
+    std::str::from_utf8(body.body()).map_err(|_| not_understood("not_utf8"))?;
+    let payload = url::form_urlencoded::parse(body.body())
+        .find_map(|(key, value)| (key == "payload").then_some(value))
+        .ok_or(not_understood("no_payload"))?;
+    let payload = json(payload.as_bytes())?;
+    match text_at(&payload, "/type") {
+        Some("block_actions") => {}
+        Some(_) => return Err(Dropped::Ignored("other_interaction")),
+        None => return Err(not_understood("no_type")),
+    }
+    let actions = payload.get("actions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    if actions.is_empty() {
+        return Err(not_understood("no_action"));
+    }
+    let (pressed, action) = actions
+        .iter()
+        .find_map(|a| match text_at(a, "/action_id")? {
+            super::cards::CONFIRM => Some((a, ClickAction::Confirm)),
+            super::cards::CANCEL => Some((a, ClickAction::Cancel)),
+            _ => None,
+        })
+        .ok_or(Dropped::Ignored("other_action"))?;
+    let need = |paths: &[&str], reason| first_text(&payload, paths).ok_or(not_understood(reason));
+    let proposal = text_at(pressed, "/value").filter(|v| is_proposal_id(v)).ok_or(not_understood("bad_value"))?;
+    let user = need(&["/user/id"], "no_user")?;
+    // The presser's own workspace. Without one nobody can be looked up, and nobody is allowed by default.
+    let team = need(&["/user/team_id", "/team/id"], "no_team")?;
+    let channel = need(&["/container/channel_id", "/channel/id"], "no_channel")?;
+    let message_ts = need(&["/container/message_ts", "/message/ts"], "no_message")?;
+    let body_hash = body.hash_hex();
+    // Without a time of its own, only the identical body is the same press.
+    let action_ts = text_at(pressed, "/action_ts").unwrap_or(&body_hash);
+    let action_id = text_at(pressed, "/action_id").unwrap_or_default();
+    let id = click_id(&[team, channel, message_ts, action_ts, user, action_id]);
+    Ok(Interaction::Click(Click {
+        id,
+        proposal: ProposalId::new(proposal),
+        action,
+        who: Person::new(team, user),
+        channel: ChannelId::new(channel),
+        message_ts: MessageTs::new(message_ts),
+        response_url: text_at(&payload, "/response_url").unwrap_or_default().to_owned(),
+        body_hash,
+    }))
+}
+
+/// Buttons carry base64url of 160 bits and nothing else; anything longer than a generous bound is not ours.
+fn is_proposal_id(value: &str) -> bool {
+    value.len() <= 64 && value.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+}
+
+/// Each part is preceded by its length, so that no two lists of parts have the same id.
+fn click_id(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part.as_bytes());
+    }
+    hex::encode(hash.finalize())
+}
+
+#[cfg(test)]
+mod tests;

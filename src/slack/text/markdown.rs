@@ -1,0 +1,401 @@
+//! Markdown as models write it, read into the few shapes that Slack can show.
+//!
+//! What it promises: every character that is not markup comes out, in order, with addresses unlinked. HTML, mention
+//! syntax and anything else unknown is ordinary text. Strong emphasis follows a rule of its own, since CommonMark's
+//! leaves `**「これ」**は` unread: the common mark rule wants a space where Japanese has none.
+
+use std::mem;
+
+use pulldown_cmark::{Alignment, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+
+use super::links::unlink;
+use crate::domain::Lang;
+use crate::words;
+
+/// Stands for an opening or closing `**` between the two readers. A noncharacter: [`super::visible`] has removed any
+/// that the input held.
+const STRONG: char = '\u{fdd0}';
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Style {
+    pub bold: bool,
+    pub italic: bool,
+    pub strike: bool,
+    pub code: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    pub text: String,
+    pub style: Style,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Item {
+    pub indent: usize,
+    /// `None` for a bullet.
+    pub number: Option<u64>,
+    pub spans: Vec<Span>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Block {
+    Paragraph(Vec<Span>),
+    Quote(Vec<Span>),
+    Code {
+        lang: String,
+        text: String,
+    },
+    List(Vec<Item>),
+    /// The first row is the header; all rows are as long as `align`.
+    Table {
+        align: Vec<Alignment>,
+        rows: Vec<Vec<String>>,
+    },
+    Rule,
+}
+
+impl Block {
+    /// Text without any markup.
+    pub fn plain(text: &str) -> Self {
+        Self::Paragraph(vec![Span { text: unlink(text), style: Style::default() }])
+    }
+}
+
+/// Reads Markdown that [`super::visible`] has cleaned.
+pub(super) fn parse(markdown: &str, lang: Lang) -> Vec<Block> {
+    let marked = mark_strong(markdown);
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let mut reader = Reader::new(lang);
+    for event in Parser::new_ext(&marked, options) {
+        reader.event(event);
+    }
+    reader.end_text();
+    reader.end_list();
+    reader.blocks
+}
+
+/// Replaces pairs of `**` within a line by [`STRONG`]. A mark opens before and closes after anything but a space;
+/// what stands beyond it does not matter. Code is left alone, and so are marks without a partner.
+fn mark_strong(markdown: &str) -> String {
+    let mut out = String::with_capacity(markdown.len());
+    let mut fence: Option<(char, usize)> = None;
+    for line in markdown.split_inclusive('\n') {
+        let bare = line.trim_start_matches(|c: char| c == '>' || c.is_whitespace()).trim_end();
+        let tick = bare.chars().next().filter(|c| matches!(c, '`' | '~'));
+        let run = tick.map_or(0, |tick| bare.chars().take_while(|c| *c == tick).count());
+        match (fence, tick) {
+            (None, Some(tick)) if run >= 3 => fence = Some((tick, run)),
+            (Some((open, len)), Some(tick)) if tick == open && run >= len && bare.chars().count() == run => {
+                fence = None
+            }
+            (None, _) => {
+                mark_line(line, &mut out);
+                continue;
+            }
+            _ => {}
+        }
+        out.push_str(line);
+    }
+    out
+}
+
+fn mark_line(line: &str, out: &mut String) {
+    let chars: Vec<char> = line.chars().collect();
+    let at = |i: usize| chars.get(i).copied();
+    let run = |from: usize, c: char| chars.iter().skip(from).take_while(|x| **x == c).count();
+    let mut pairs = Vec::new();
+    let mut open: Option<usize> = None;
+    let mut i = 0;
+    while let Some(c) = at(i) {
+        match c {
+            '\\' => i += 2,
+            '`' => {
+                let len = run(i, '`');
+                let close = (i + len..chars.len())
+                    .find(|j| at(*j) == Some('`') && at(j.saturating_sub(1)) != Some('`') && run(*j, '`') == len);
+                i = close.unwrap_or(i) + len;
+            }
+            '*' => {
+                let len = run(i, '*');
+                if len == 2 {
+                    let before = i.checked_sub(1).and_then(at).is_some_and(|c| !c.is_whitespace());
+                    let after = at(i + 2).is_some_and(|c| !c.is_whitespace());
+                    match open {
+                        Some(start) if before => {
+                            pairs.extend([start, i]);
+                            open = None;
+                        }
+                        _ if after => open = Some(i),
+                        _ => {}
+                    }
+                }
+                i += len;
+            }
+            _ => i += 1,
+        }
+    }
+    for (i, c) in chars.iter().enumerate() {
+        if pairs.binary_search(&i).is_ok() {
+            out.push(STRONG);
+        } else if i.checked_sub(1).is_none_or(|before| pairs.binary_search(&before).is_err()) {
+            out.push(*c);
+        }
+    }
+}
+
+fn unmark(text: &str) -> String {
+    text.replace(STRONG, "**")
+}
+
+struct Reader {
+    lang: Lang,
+    blocks: Vec<Block>,
+    spans: Vec<Span>,
+    style: Style,
+    strong_depth: usize,
+    strong_mark: bool,
+    heading: bool,
+    quote_depth: usize,
+    /// The next number of each open list, outermost first; `None` for bullets.
+    lists: Vec<Option<u64>>,
+    items: Vec<Item>,
+    /// The marker of an item that has no text yet.
+    fresh: Option<Option<u64>>,
+    code: Option<(String, String)>,
+    table: Option<(Vec<Alignment>, Vec<Vec<String>>)>,
+    /// Address and where its label begins in `spans`.
+    links: Vec<(String, usize)>,
+}
+
+impl Reader {
+    fn new(lang: Lang) -> Self {
+        Self {
+            lang,
+            blocks: Vec::new(),
+            spans: Vec::new(),
+            style: Style::default(),
+            strong_depth: 0,
+            strong_mark: false,
+            heading: false,
+            quote_depth: 0,
+            lists: Vec::new(),
+            items: Vec::new(),
+            fresh: None,
+            code: None,
+            table: None,
+            links: Vec::new(),
+        }
+    }
+
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) => self.text(&text),
+            Event::Code(text) => {
+                let style = Style { code: true, ..self.current() };
+                self.push(&unmark(&text), style);
+            }
+            Event::Html(html) | Event::InlineHtml(html) => match html.trim() {
+                "<br>" | "<br/>" | "<br />" => self.text("\n"),
+                _ => self.text(&html),
+            },
+            Event::SoftBreak | Event::HardBreak => self.text("\n"),
+            Event::Rule => {
+                self.end_list();
+                self.blocks.push(Block::Rule);
+            }
+            Event::TaskListMarker(done) => self.text(if done { "☑ " } else { "☐ " }),
+            Event::FootnoteReference(text) | Event::InlineMath(text) | Event::DisplayMath(text) => self.text(&text),
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::Heading { .. } => {
+                self.end_text();
+                self.heading = true;
+            }
+            Tag::Paragraph | Tag::HtmlBlock => self.end_text(),
+            Tag::BlockQuote(_) => {
+                self.end_text();
+                self.quote_depth += 1;
+            }
+            Tag::CodeBlock(kind) => {
+                self.end_text();
+                let lang = match kind {
+                    CodeBlockKind::Fenced(lang) => unmark(&lang),
+                    CodeBlockKind::Indented => String::new(),
+                };
+                self.code = Some((lang, String::new()));
+            }
+            Tag::List(first) => {
+                self.end_text();
+                self.lists.push(first);
+            }
+            Tag::Item => {
+                self.end_text();
+                let next = self.lists.last_mut().and_then(Option::as_mut);
+                self.fresh = Some(next.map(|next| mem::replace(next, next.saturating_add(1))));
+            }
+            Tag::Table(align) => {
+                self.end_list();
+                self.table = Some((align, Vec::new()));
+            }
+            Tag::TableHead | Tag::TableRow => {
+                if let Some((_, rows)) = &mut self.table {
+                    rows.push(Vec::new());
+                }
+            }
+            Tag::Emphasis => self.style.italic = true,
+            Tag::Strong => self.strong_depth += 1,
+            Tag::Strikethrough => self.style.strike = true,
+            Tag::Link { dest_url, .. } => self.links.push((unmark(&dest_url), self.spans.len())),
+            Tag::Image { dest_url, .. } => {
+                self.links.push((unmark(&dest_url), self.spans.len()));
+                self.text(&format!("{}: ", words::replies::image(self.lang)));
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Paragraph | TagEnd::HtmlBlock => self.end_text(),
+            TagEnd::Item => {
+                self.end_text();
+                self.fresh = None;
+            }
+            TagEnd::Heading(_) => {
+                self.end_text();
+                self.heading = false;
+            }
+            TagEnd::BlockQuote(_) => {
+                self.end_text();
+                self.quote_depth = self.quote_depth.saturating_sub(1);
+            }
+            TagEnd::CodeBlock => {
+                if let Some((lang, text)) = self.code.take() {
+                    self.end_list();
+                    let text = unlink(&unmark(text.strip_suffix('\n').unwrap_or(&text)));
+                    self.blocks.push(Block::Code { lang, text });
+                }
+            }
+            TagEnd::List(_) => {
+                self.end_text();
+                self.lists.pop();
+                if self.lists.is_empty() {
+                    self.end_list();
+                }
+            }
+            TagEnd::TableCell => {
+                let cell: String = mem::take(&mut self.spans).into_iter().map(|s| s.text).collect();
+                self.strong_mark = false;
+                if let Some(row) = self.table.as_mut().and_then(|(_, rows)| rows.last_mut()) {
+                    row.push(unlink(&cell.replace('\n', " ")));
+                }
+            }
+            TagEnd::Table => {
+                if let Some((align, rows)) = self.table.take() {
+                    self.blocks.push(Block::Table { align, rows });
+                }
+            }
+            TagEnd::Emphasis => self.style.italic = false,
+            TagEnd::Strong => self.strong_depth = self.strong_depth.saturating_sub(1),
+            TagEnd::Strikethrough => self.style.strike = false,
+            TagEnd::Link | TagEnd::Image => self.end_link(),
+            _ => {}
+        }
+    }
+
+    /// The address follows its label, unless the label is the address.
+    fn end_link(&mut self) {
+        let Some((url, from)) = self.links.pop() else { return };
+        let label: String = self.spans.iter().skip(from).map(|s| s.text.as_str()).collect();
+        let same = |address: &str| address.trim_end_matches('/') == label.trim_end_matches('/');
+        if url.is_empty()
+            || same(&url)
+            || url.split_once(':').is_some_and(|(_, rest)| same(rest.trim_start_matches('/')))
+        {
+            if label.is_empty() {
+                self.text(&url);
+            }
+        } else if label.is_empty() {
+            self.text(&url);
+        } else {
+            self.text(&format!(" ({url})"));
+        }
+    }
+
+    fn current(&self) -> Style {
+        Style { bold: self.heading || self.strong_mark || self.strong_depth > 0, ..self.style }
+    }
+
+    fn text(&mut self, text: &str) {
+        if let Some((_, code)) = &mut self.code {
+            code.push_str(text);
+            return;
+        }
+        for (i, part) in text.split(STRONG).enumerate() {
+            if i > 0 {
+                self.strong_mark = !self.strong_mark;
+            }
+            let style = self.current();
+            self.push(part, style);
+        }
+    }
+
+    fn push(&mut self, text: &str, style: Style) {
+        if text.is_empty() {
+            return;
+        }
+        // A label must keep its own spans, so that its beginning stays where `links` says.
+        let label_begins = self.links.last().is_some_and(|(_, from)| *from == self.spans.len());
+        match self.spans.last_mut() {
+            Some(last) if last.style == style && !label_begins => last.text.push_str(text),
+            _ => self.spans.push(Span { text: text.to_owned(), style }),
+        }
+    }
+
+    /// Ends the running text and puts it where it belongs.
+    fn end_text(&mut self) {
+        self.strong_mark = false;
+        let mut spans = unlinked(mem::take(&mut self.spans));
+        if let Some(last) = spans.last_mut() {
+            last.text.truncate(last.text.trim_end_matches('\n').len());
+        }
+        spans.retain(|s| !s.text.is_empty());
+        if spans.is_empty() {
+            return;
+        }
+        let depth = self.lists.len();
+        if let Some(number) = self.fresh.take().filter(|_| depth > 0) {
+            self.items.push(Item { indent: depth - 1, number, spans });
+        } else if let Some(item) = self.items.last_mut() {
+            item.spans.push(Span { text: "\n".into(), style: Style::default() });
+            item.spans.append(&mut spans);
+        } else if self.quote_depth > 0 {
+            self.blocks.push(Block::Quote(spans));
+        } else {
+            self.blocks.push(Block::Paragraph(spans));
+        }
+    }
+
+    fn end_list(&mut self) {
+        self.end_text();
+        if !self.items.is_empty() {
+            self.blocks.push(Block::List(mem::take(&mut self.items)));
+        }
+    }
+}
+
+/// Unlinks each span. Where an address runs over several spans, their styles are given up: the text of a message is
+/// the spans joined, and there it would be whole again.
+fn unlinked(spans: Vec<Span>) -> Vec<Span> {
+    let whole: String = spans.iter().map(|s| s.text.as_str()).collect();
+    let each: Vec<Span> = spans.into_iter().map(|s| Span { text: unlink(&s.text), style: s.style }).collect();
+    let joined: String = each.iter().map(|s| s.text.as_str()).collect();
+    let safe = unlink(&whole);
+    if joined == safe { each } else { vec![Span { text: safe, style: Style::default() }] }
+}

@@ -1,0 +1,78 @@
+//! Text on its way to Slack: whatever a model, a database or a person wrote comes out readable and harmless.
+//!
+//! What it promises: no ping, no clickable or previewed link, no interactive element and no invisible character ever
+//! leaves here, whatever the input; every message keeps Slack's limits; nothing is lost, since what does not fit goes
+//! into further messages, cut between graphemes. Text travels in `rich_text` blocks, whose text elements Slack shows
+//! literally: no escaping to forget, and bold works beside Japanese, where Slack's own marks do not.
+
+mod links;
+mod markdown;
+mod render;
+mod split;
+mod visible;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub(super) use links::unlink;
+pub(super) use split::clamp;
+pub use visible::visible;
+
+use crate::domain::Lang;
+use markdown::Block;
+
+/// What is posted: the outbox stores it as JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Body {
+    /// The text for notifications and screen readers, escaped. It says all that the blocks say, in at most 4,000 bytes
+    /// (the stricter limit of `chat.update`), so that it can stand alone.
+    pub text: String,
+    /// Block Kit blocks; `null` for a text-only message.
+    pub blocks: Value,
+}
+
+/// A model's Markdown as messages, none when there is nothing to show. The footer's lines, the host's own statement of
+/// what was done, stand under the last.
+pub fn reply(markdown: &str, footer: &[String], lang: Lang) -> Vec<Body> {
+    render::bodies(markdown::parse(&visible(markdown), lang), footer)
+}
+
+/// A host's sentence as messages, none when there is nothing to show; no mark in it means anything.
+pub fn plain(text: &str, footer: &[String]) -> Vec<Body> {
+    let text = visible(text);
+    let block = (!text.trim().is_empty()).then(|| Block::plain(&text));
+    render::bodies(block.into_iter().collect(), footer)
+}
+
+/// The same message without blocks, for when Slack refuses them: sending the blocks again would fail again.
+pub fn fallback(body: &Body) -> Body {
+    Body { text: body.text.clone(), blocks: Value::Null }
+}
+
+/// Text for the `text` field: Slack's three escapes, once.
+pub(super) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// As much of the text as fits the `text` field's bytes, escaped.
+pub(super) fn escaped_clamp(text: &str, max: usize) -> String {
+    escape(&split::clamp_bytes(text, max))
+}
+
+/// A value for one line of a card or footer: visible, without line breaks that could fake another line, unlinked.
+pub(super) fn one_line(text: &str) -> String {
+    let words: Vec<String> = visible(text).split_whitespace().map(str::to_owned).collect();
+    unlink(&words.join(" "))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! Who a Slack person is here, right now.
+//!
+//! Rights are read from this table at each use and never cached beyond it, so that a revoked person's next write fails
+//! at once. A record that is not `active` gives no right at all; callers check it.
+
+use sqlx::{Row as _, SqliteConnection, SqliteExecutor};
+
+use crate::domain::{Person, Role};
+
+/// One member of staff.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Staff {
+    /// The Slack person the record is for.
+    pub person: Person,
+    /// What colleagues call them.
+    pub display_name: String,
+    /// What they may do.
+    pub role: Role,
+    /// Whose rows they may see and change; see [`Staff::sees`].
+    pub departments: Vec<String>,
+    /// `false` once revoked: the record stays for the audit, the rights are gone.
+    pub active: bool,
+}
+
+impl Staff {
+    /// Whether rows of this department may be shown to them. An admin sees all of them. A revoked person sees none.
+    pub fn sees(&self, department: &str) -> bool {
+        self.active && (self.role == Role::Admin || self.departments.iter().any(|d| d == department))
+    }
+}
+
+fn read(row: &sqlx::sqlite::SqliteRow) -> Result<Staff, sqlx::Error> {
+    let role: String = row.try_get("role")?;
+    let departments: sqlx::types::Json<Vec<String>> = row.try_get("departments")?;
+    Ok(Staff {
+        person: Person::new(row.try_get::<String, _>("team")?, row.try_get::<String, _>("user")?),
+        display_name: row.try_get("display_name")?,
+        role: Role::from_code(&role).ok_or_else(|| sqlx::Error::Decode(format!("unknown role {role:?}").into()))?,
+        departments: departments.0,
+        active: row.try_get("active")?,
+    })
+}
+
+/// The record of a person, active or not.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn find(db: impl SqliteExecutor<'_>, who: &Person) -> Result<Option<Staff>, sqlx::Error> {
+    sqlx::query("SELECT team, user, display_name, role, departments, active FROM staff WHERE team = $1 AND user = $2")
+        .bind(who.team.as_str())
+        .bind(who.user.as_str())
+        .fetch_optional(db)
+        .await?
+        .map(|row| read(&row))
+        .transpose()
+}
+
+/// Adds or replaces a record.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn put(db: &mut SqliteConnection, staff: &Staff) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "INSERT INTO staff (team, user, display_name, role, departments, active) VALUES ($1, $2, $3, $4, $5, $6)
+         ON CONFLICT (team, user) DO UPDATE SET display_name = excluded.display_name, role = excluded.role,
+             departments = excluded.departments, active = excluded.active",
+    )
+    .bind(staff.person.team.as_str())
+    .bind(staff.person.user.as_str())
+    .bind(&staff.display_name)
+    .bind(staff.role.code())
+    .bind(sqlx::types::Json(&staff.departments))
+    .bind(staff.active)
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// All records, in the order of team and user.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn list(db: impl SqliteExecutor<'_>) -> Result<Vec<Staff>, sqlx::Error> {
+    sqlx::query("SELECT team, user, display_name, role, departments, active FROM staff ORDER BY team, user")
+        .fetch_all(db)
+        .await?
+        .iter()
+        .map(read)
+        .collect()
+}
+
+/// Revokes a person or gives the rights back. `false` when there is no such record.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn set_active(db: &mut SqliteConnection, who: &Person, active: bool) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query("UPDATE staff SET active = $3 WHERE team = $1 AND user = $2")
+        .bind(who.team.as_str())
+        .bind(who.user.as_str())
+        .bind(active)
+        .execute(db)
+        .await?;
+    Ok(done.rows_affected() > 0)
+}

@@ -1,0 +1,584 @@
+//! A press: stored as a row, decided by one conditional update, carried out, settled in one transaction.
+//!
+//! What it promises: a stored press is carried out without another one, whatever dies; an approval writes at most one
+//! sale; every press ends in something its person sees. `failed` is recorded only when the sales server definitely
+//! refused: an unknown outcome stays `claimed` and the same call is made again, which returns the first row.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use crate::agent::Item;
+use crate::audit::{self, Entry};
+use crate::domain::{ChannelId, Clock, Lang, Person, Proposal, ProposalId, ProposalState, TurnId, Write};
+use crate::mcp::Mcp;
+use crate::outbox::{self, Outbox, Place};
+use crate::policy;
+use crate::proposals::{self, Claim, ClaimedProposal, Settlement};
+use crate::records::{Records, now_ms};
+use crate::slack::inbound::{self, ClickAction};
+use crate::slack::text;
+use crate::staff;
+use crate::thread::asker::Askers;
+use crate::thread::history;
+use crate::thread::turn::{MAX_DEPTH, card, card_key, count, place};
+use crate::tokens::{Approval, ApprovalSigner};
+use crate::words::presses as words;
+
+/// How long an executor waits before a call whose outcome is unknown is made again.
+const RETRY_PAUSE: Duration = Duration::from_secs(2);
+
+/// Carries presses out. The only holder of the key that signs approvals.
+pub struct Clicks {
+    records: Records,
+    outbox: Outbox,
+    mcp: Arc<Mcp>,
+    table: policy::Table,
+    askers: Arc<Askers>,
+    approvals: ApprovalSigner,
+    clock: Clock,
+    settings: proposals::Settings,
+}
+
+/// A stored press.
+#[derive(Clone, Debug)]
+struct Press {
+    id: String,
+    proposal: ProposalId,
+    action: ClickAction,
+    who: Person,
+    channel: ChannelId,
+}
+
+/// What a press came to, decided in one transaction.
+enum Decided {
+    /// Carry the write out.
+    Execute(Box<ClaimedProposal>),
+    /// Done with: these messages may have changed.
+    Tell(Vec<String>),
+    /// Somebody else is at it, or it was handled before.
+    Nothing,
+}
+
+/// Stores a press, synced, before Slack is answered. The same press again changes nothing.
+///
+/// # Errors
+/// When the store does not answer; Slack is then told that it failed, and the person sees a warning.
+pub async fn store(records: &Records, click: &inbound::Click) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "INSERT INTO clicks (id, proposal_id, action, team, user, channel, message_ts, response_url, body_hash, received_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, CAST(unixepoch('subsec') * 1000 AS INTEGER))
+         ON CONFLICT (id) DO NOTHING",
+    )
+    .bind(&click.id)
+    .bind(click.proposal.as_str())
+    .bind(match click.action {
+        ClickAction::Confirm => "confirm",
+        ClickAction::Cancel => "cancel",
+    })
+    .bind(click.who.team.as_str())
+    .bind(click.who.user.as_str())
+    .bind(click.channel.as_str())
+    .bind(click.message_ts.as_str())
+    .bind(&click.response_url)
+    .bind(&click.body_hash)
+    .execute(records.durable())
+    .await
+    .map(drop)
+}
+
+/// The presses that are stored and not handled, oldest first.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn due(records: &Records) -> Result<Vec<String>, sqlx::Error> {
+    sqlx::query_scalar("SELECT id FROM clicks WHERE handled_at IS NULL ORDER BY received_at LIMIT 100")
+        .fetch_all(records.read())
+        .await
+}
+
+impl Clicks {
+    /// Puts the parts together.
+    #[expect(clippy::too_many_arguments, reason = "the composition root calls it once, by name")]
+    pub fn new(
+        records: Records,
+        outbox: Outbox,
+        mcp: Arc<Mcp>,
+        table: policy::Table,
+        askers: Arc<Askers>,
+        approvals: ApprovalSigner,
+        clock: Clock,
+        settings: proposals::Settings,
+    ) -> Self {
+        Self { records, outbox, mcp, table, askers, approvals, clock, settings }
+    }
+
+    /// Handles one stored press, as far as nobody else is doing so.
+    ///
+    /// # Errors
+    /// When the store does not answer; the press stays due.
+    pub async fn run(&self, click: &str) -> Result<(), sqlx::Error> {
+        let Some(press) = find(&self.records, click).await? else { return Ok(()) };
+        let (lang, name) = self.askers.reader(&press.who).await;
+        match self.decide(&press, lang, &name).await? {
+            Decided::Execute(claimed) => {
+                fail::fail_point!("click::claimed");
+                let card = card_key(claimed.proposal());
+                let (shown, done) = tokio::join!(self.outbox.drive(&card), self.execute(*claimed, &name));
+                shown?;
+                done
+            }
+            Decided::Tell(keys) => self.drive(&keys).await,
+            Decided::Nothing => Ok(()),
+        }
+    }
+
+    /// Goes on with a claimed write whose executor is gone.
+    ///
+    /// # Errors
+    /// When the store does not answer; the claim stays abandoned.
+    pub async fn take_over(&self, id: &ProposalId) -> Result<(), sqlx::Error> {
+        let mut tx = self.records.begin_durable().await?;
+        let claimed = proposals::take_over(&mut tx, id, self.lease()).await?;
+        tx.commit().await?;
+        let Some(claimed) = claimed else { return Ok(()) };
+        let (_, name) = self.askers.reader(claimed.approver()).await;
+        self.execute(claimed, &name).await
+    }
+
+    /// Ends a proposal whose time is over, if no press was faster.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn expire(&self, id: &ProposalId) -> Result<(), sqlx::Error> {
+        let mut tx = self.records.begin_durable().await?;
+        let Some(proposal) = proposals::expire(&mut tx, id).await? else { return Ok(()) };
+        self.ended(&mut tx, &proposal, None).await?;
+        tx.commit().await?;
+        self.outbox.drive(&card_key(&proposal)).await.map(drop)
+    }
+
+    fn lease(&self) -> Duration {
+        Duration::from_millis(self.settings.claim_lease_ms)
+    }
+
+    /// The decision and everything that makes it visible, in one synced transaction.
+    async fn decide(&self, press: &Press, lang: Lang, name: &str) -> Result<Decided, sqlx::Error> {
+        let mut tx = self.records.begin_durable().await?;
+        let handled: Option<i64> = sqlx::query_scalar("SELECT handled_at FROM clicks WHERE id = $1")
+            .bind(&press.id)
+            .fetch_one(&mut *tx)
+            .await?;
+        if handled.is_some() {
+            return Ok(Decided::Nothing);
+        }
+        let decided = match press.action {
+            ClickAction::Confirm => self.confirm(&mut tx, press, lang, name).await?,
+            ClickAction::Cancel => self.cancel(&mut tx, press, lang, name).await?,
+        };
+        tx.commit().await?;
+        Ok(decided)
+    }
+
+    async fn confirm(
+        &self,
+        tx: &mut SqliteConnection,
+        press: &Press,
+        lang: Lang,
+        name: &str,
+    ) -> Result<Decided, sqlx::Error> {
+        let Some(proposal) = proposals::find(&mut *tx, &press.proposal).await? else {
+            return self.tell(tx, press, "not_found", &words::unknown_card(lang)).await;
+        };
+        if proposal.requester == press.who && proposal.state == ProposalState::Pending {
+            let record = staff::find(&mut *tx, &press.who).await?;
+            let allowed = record.is_some_and(|s| {
+                s.active && self.table.allows(s.role, proposal.write.tool()) && s.sees(proposal.write.department())
+            });
+            if !allowed {
+                return self.tell(tx, press, "not_allowed", &words::not_allowed(lang)).await;
+            }
+        }
+        match proposals::claim(tx, &press.proposal, &press.id, &press.who, self.lease()).await? {
+            Claim::Claimed(claimed) => {
+                self.audit(tx, press, "claimed", claimed.proposal()).await?;
+                let mut shown = claimed.proposal().clone();
+                shown.state = ProposalState::Claimed;
+                count(&shown);
+                self.show(tx, &shown, Some(name)).await?;
+                Ok(Decided::Execute(claimed))
+            }
+            Claim::Running => Ok(Decided::Nothing),
+            Claim::NotYours(p) => self.tell_not_yours(tx, press, lang, &p).await,
+            Claim::Expired(p) => self.expired(tx, press, lang, &p).await,
+            Claim::Superseded(_) => self.tell(tx, press, "superseded", &words::superseded(lang)).await,
+            Claim::AlreadyDecided(p) => self.tell(tx, press, "already_decided", &already(lang, &p)).await,
+            Claim::NotFound => self.tell(tx, press, "not_found", &words::unknown_card(lang)).await,
+        }
+    }
+
+    async fn cancel(
+        &self,
+        tx: &mut SqliteConnection,
+        press: &Press,
+        lang: Lang,
+        name: &str,
+    ) -> Result<Decided, sqlx::Error> {
+        if let Some(proposal) = proposals::cancel(tx, &press.proposal, &press.who).await? {
+            self.audit(tx, press, "cancelled", &proposal).await?;
+            self.handled(tx, press, "cancelled").await?;
+            self.ended(tx, &proposal, Some(name)).await?;
+            return Ok(Decided::Tell(vec![card_key(&proposal)]));
+        }
+        let Some(p) = proposals::find(&mut *tx, &press.proposal).await? else {
+            return self.tell(tx, press, "not_found", &words::unknown_card(lang)).await;
+        };
+        if p.requester != press.who {
+            return self.tell_not_yours(tx, press, lang, &p).await;
+        }
+        match p.state {
+            ProposalState::Pending | ProposalState::Expired => self.expired(tx, press, lang, &p).await,
+            ProposalState::Superseded => self.tell(tx, press, "superseded", &words::superseded(lang)).await,
+            _ => self.tell(tx, press, "already_decided", &already(lang, &p)).await,
+        }
+    }
+
+    async fn tell_not_yours(
+        &self,
+        tx: &mut SqliteConnection,
+        press: &Press,
+        lang: Lang,
+        proposal: &Proposal,
+    ) -> Result<Decided, sqlx::Error> {
+        self.audit(tx, press, "refused_not_requester", proposal).await?;
+        let requester = self.name_of(tx, &proposal.requester).await?;
+        self.tell(tx, press, "not_yours", &words::not_your_card(lang, requester)).await
+    }
+
+    /// The press came too late: the card is ended here if the sweep has not done so.
+    async fn expired(
+        &self,
+        tx: &mut SqliteConnection,
+        press: &Press,
+        lang: Lang,
+        proposal: &Proposal,
+    ) -> Result<Decided, sqlx::Error> {
+        if let Some(ended) = proposals::expire(tx, &proposal.id).await? {
+            self.ended(tx, &ended, None).await?;
+        }
+        let mut decided = self.tell(tx, press, "expired", &words::expired(lang)).await?;
+        if let Decided::Tell(keys) = &mut decided {
+            keys.push(card_key(proposal));
+        }
+        Ok(decided)
+    }
+
+    /// The call, then the settlement. An unknown outcome leaves the claim to be driven on.
+    async fn execute(&self, claimed: ClaimedProposal, name: &str) -> Result<(), sqlx::Error> {
+        let proposal = claimed.proposal().clone();
+        let token = self.approvals.sign(
+            &Approval {
+                proposal: proposal.id.clone(),
+                digest: proposal.digest.clone(),
+                requester: proposal.requester.clone(),
+                approver: claimed.approver().clone(),
+            },
+            self.clock.now(),
+        );
+        let call = policy::allow_claimed(&claimed);
+        let settlement = match self.mcp.call(call, &proposal.requester, Some(token)).await {
+            Ok(output) if !output.is_error => Ok(Settlement::Done(row(&proposal.write, output.data()))),
+            Ok(output) => match output.code() {
+                Some(code) if is_refusal(code) => Ok(Settlement::Failed(code.to_owned())),
+                code => Err(format!("error {}", code.unwrap_or("without a code"))),
+            },
+            Err(error) => Err(error.to_string()),
+        };
+        fail::fail_point!("click::called");
+        let mut tx = self.records.begin_durable().await?;
+        let settlement = match settlement {
+            Ok(settlement) => settlement,
+            Err(reason) => {
+                tracing::warn!(proposal = %proposal.id, reason, "outcome of a write unknown; it will be driven on");
+                proposals::retry_after(&mut tx, &claimed, RETRY_PAUSE).await?;
+                return tx.commit().await;
+            }
+        };
+        if let Some(settled) = proposals::settle(&mut tx, &claimed, &settlement).await? {
+            let handled = "UPDATE clicks SET handled_at = CAST(unixepoch('subsec') * 1000 AS INTEGER), outcome = $2
+                 WHERE id = (SELECT claim_click FROM proposals WHERE id = $1)";
+            sqlx::query(handled).bind(settled.id.as_str()).bind(settled.state.code()).execute(&mut *tx).await?;
+            self.ended(&mut tx, &settled, Some(name)).await?;
+        }
+        tx.commit().await?;
+        fail::fail_point!("click::settled");
+        self.outbox.drive(&card_key(&proposal)).await.map(drop)
+    }
+
+    /// What every end of a proposal brings with it: the card's last face, a note for the model, perhaps a continuation.
+    async fn ended(
+        &self,
+        tx: &mut SqliteConnection,
+        proposal: &Proposal,
+        decider: Option<&str>,
+    ) -> Result<(), sqlx::Error> {
+        count(proposal);
+        self.show(tx, proposal, decider).await?;
+        let note = Item::Note { text: note(proposal), departments: vec![proposal.write.department().to_owned()] };
+        history::leave(tx, &proposal.thread, &note).await?;
+        continue_if_decided(tx, proposal).await
+    }
+
+    async fn show(
+        &self,
+        tx: &mut SqliteConnection,
+        proposal: &Proposal,
+        decider: Option<&str>,
+    ) -> Result<(), sqlx::Error> {
+        let name = self.name_of(tx, &proposal.requester).await?;
+        let body = card(proposal, &name, decider);
+        outbox::want(tx, &card_key(proposal), &place(&proposal.thread), &body, Duration::ZERO).await
+    }
+
+    /// The name on cards: the staff record's, as it stands now.
+    async fn name_of(&self, tx: &mut SqliteConnection, who: &Person) -> Result<String, sqlx::Error> {
+        let record = staff::find(tx, who).await?;
+        Ok(record.map_or_else(|| who.user.to_string(), |s| s.display_name))
+    }
+
+    /// Answers the presser alone, and the press is handled.
+    async fn tell(
+        &self,
+        tx: &mut SqliteConnection,
+        press: &Press,
+        outcome: &'static str,
+        sentence: &str,
+    ) -> Result<Decided, sqlx::Error> {
+        tracing::info!(click.outcome = outcome, "a press changed nothing");
+        self.handled(tx, press, outcome).await?;
+        let key = format!("press:{}", press.id);
+        let proposal = proposals::find(&mut *tx, &press.proposal).await?;
+        let place = Place {
+            channel: press.channel.clone(),
+            thread: proposal.filter(|p| p.thread.channel == press.channel).map(|p| p.thread.root),
+            only: Some(press.who.user.clone()),
+        };
+        for body in text::plain(sentence, &[]).iter().take(1) {
+            outbox::want(tx, &key, &place, body, Duration::ZERO).await?;
+        }
+        Ok(Decided::Tell(vec![key]))
+    }
+
+    async fn handled(
+        &self,
+        tx: &mut SqliteConnection,
+        press: &Press,
+        outcome: &'static str,
+    ) -> Result<(), sqlx::Error> {
+        sqlx::query(
+            "UPDATE clicks SET handled_at = CAST(unixepoch('subsec') * 1000 AS INTEGER), outcome = $2 WHERE id = $1",
+        )
+        .bind(&press.id)
+        .bind(outcome)
+        .execute(tx)
+        .await
+        .map(drop)
+    }
+
+    async fn audit(
+        &self,
+        tx: &mut SqliteConnection,
+        press: &Press,
+        event: &'static str,
+        proposal: &Proposal,
+    ) -> Result<(), sqlx::Error> {
+        let entry = Entry {
+            actor: &press.who.subject(),
+            on_behalf: &proposal.requester,
+            event,
+            tool: Some(proposal.write.tool()),
+            risk: risk(proposal.write.tool()),
+            proposal: Some(&proposal.id),
+            detail: serde_json::json!({ "click": press.id, "digest": proposal.digest }),
+        };
+        audit::append(tx, entry).await
+    }
+
+    async fn drive(&self, keys: &[String]) -> Result<(), sqlx::Error> {
+        for key in keys {
+            self.outbox.drive(key).await?;
+        }
+        Ok(())
+    }
+}
+
+fn risk(tool: &str) -> audit::Risk {
+    match policy::risk(tool) {
+        policy::Risk::Low => audit::Risk::Low,
+        policy::Risk::Medium => audit::Risk::Medium,
+        policy::Risk::High => audit::Risk::High,
+        policy::Risk::Critical => audit::Risk::Critical,
+    }
+}
+
+/// Error codes after which nothing was written and nothing will be: everything that the arguments, the rights or the
+/// records cause. What a token, the clock or the connection causes says nothing about an earlier attempt.
+fn is_refusal(code: &str) -> bool {
+    matches!(
+        code,
+        "customer_not_found"
+            | "sale_not_found"
+            | "already_cancelled"
+            | "undo_window_over"
+            | "not_allowed"
+            | "invalid_date"
+            | "invalid_price"
+            | "invalid_products"
+            | "invalid_arguments"
+            | "invalid_reason"
+            | "approval_mismatch"
+    )
+}
+
+fn row(write: &Write, data: &Value) -> Value {
+    let key = match write {
+        Write::AddSale { .. } => "sales_registered",
+        Write::CancelSale { .. } => "sale_cancelled",
+    };
+    data.get(key).cloned().unwrap_or(Value::Null)
+}
+
+fn already(lang: Lang, proposal: &Proposal) -> String {
+    let number = proposal.result.as_ref().and_then(|r| r.get("code_sales")).and_then(Value::as_str);
+    match (proposal.state, number) {
+        (ProposalState::Done, Some(number)) => match proposal.write {
+            Write::AddSale { .. } => words::already_done(lang, number),
+            Write::CancelSale { .. } => words::already_undone(lang, number),
+        },
+        (ProposalState::Cancelled, _) => words::already_cancelled(lang),
+        (ProposalState::AwaitingManager, _) => words::needs_manager(lang),
+        (ProposalState::Unknown, _) => words::outcome_unknown(lang),
+        (ProposalState::Failed, _) => words::already_failed(lang),
+        _ => words::in_progress(lang),
+    }
+}
+
+/// What the model is told of a proposal's end.
+fn note(proposal: &Proposal) -> String {
+    let what = format!("{} {}", proposal.write.tool(), Value::Object(proposal.write.arguments()));
+    let id = &proposal.id;
+    match proposal.state {
+        ProposalState::Done => {
+            let row = proposal.result.as_ref().map(Value::to_string).unwrap_or_default();
+            format!(
+                "Proposal {id} ({what}) was confirmed by the person and is written: {row}. The receipt is shown already."
+            )
+        }
+        ProposalState::Failed => {
+            let code = proposal.failure.as_deref().unwrap_or("unknown");
+            format!(
+                "Proposal {id} ({what}) was confirmed but refused by the sales server: {code}. Nothing was written."
+            )
+        }
+        ProposalState::Cancelled => format!("Proposal {id} ({what}) was cancelled by the person. Nothing was written."),
+        ProposalState::Expired => format!("Proposal {id} ({what}) expired without a decision. Nothing was written."),
+        state => format!("Proposal {id} ({what}) is {}.", state.code()),
+    }
+}
+
+/// One more run for a request all of whose proposals are decided, at least one of them by a person. Unique for each
+/// turn, whoever settles last.
+async fn continue_if_decided(tx: &mut SqliteConnection, proposal: &Proposal) -> Result<(), sqlx::Error> {
+    let all = proposals::of_origin(&mut *tx, &proposal.origin_turn).await?;
+    let open = all.iter().any(|p| !p.state.is_final());
+    let by_a_person = all.iter().any(|p| p.decided_by.is_some() && p.turn == proposal.turn);
+    let depth = proposal.depth + 1;
+    if open || !by_a_person || depth > MAX_DEPTH {
+        return Ok(());
+    }
+    let now = now_ms(tx).await?;
+    sqlx::query(
+        "INSERT INTO continuations (turn, origin_turn, thread, team, user, depth, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (turn) DO NOTHING",
+    )
+    .bind(proposal.turn.as_str())
+    .bind(proposal.origin_turn.as_str())
+    .bind(serde_json::to_string(&proposal.thread).map_err(|e| sqlx::Error::Encode(Box::new(e)))?)
+    .bind(proposal.requester.team.as_str())
+    .bind(proposal.requester.user.as_str())
+    .bind(depth)
+    .bind(now)
+    .execute(tx)
+    .await
+    .map(drop)
+}
+
+/// A continuation that is due.
+#[derive(Clone, Debug)]
+pub struct Continuation {
+    /// The turn whose proposals are decided.
+    pub turn: TurnId,
+    /// The job that carries on.
+    pub job: crate::thread::queue::Job,
+}
+
+/// The continuations that no job was stored for yet.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn continuations(records: &Records) -> Result<Vec<Continuation>, sqlx::Error> {
+    let rows = sqlx::query(
+        "SELECT turn, origin_turn, thread, team, user, depth FROM continuations WHERE enqueued_at IS NULL ORDER BY created_at LIMIT 100",
+    )
+    .fetch_all(records.read())
+    .await?;
+    rows.iter()
+        .map(|row| {
+            let thread = serde_json::from_str(&row.try_get::<String, _>("thread")?)
+                .map_err(|e| sqlx::Error::Decode(Box::new(e)))?;
+            Ok(Continuation {
+                turn: TurnId::new(row.try_get::<String, _>("turn")?),
+                job: crate::thread::queue::Job::Continuation {
+                    origin: TurnId::new(row.try_get::<String, _>("origin_turn")?),
+                    thread,
+                    requester: Person::new(row.try_get::<String, _>("team")?, row.try_get::<String, _>("user")?),
+                    depth: row.try_get("depth")?,
+                },
+            })
+        })
+        .collect()
+}
+
+/// A continuation's job is stored.
+///
+/// # Errors
+/// When the store does not answer; the job is then pushed again and found to be a duplicate.
+pub async fn continuation_enqueued(records: &Records, turn: &TurnId) -> Result<(), sqlx::Error> {
+    sqlx::query("UPDATE continuations SET enqueued_at = CAST(unixepoch('subsec') * 1000 AS INTEGER) WHERE turn = $1")
+        .bind(turn.as_str())
+        .execute(records.quick())
+        .await
+        .map(drop)
+}
+
+async fn find(records: &Records, click: &str) -> Result<Option<Press>, sqlx::Error> {
+    let row = sqlx::query("SELECT * FROM clicks WHERE id = $1 AND handled_at IS NULL")
+        .bind(click)
+        .fetch_optional(records.read())
+        .await?;
+    row.as_ref().map(press).transpose()
+}
+
+fn press(row: &SqliteRow) -> Result<Press, sqlx::Error> {
+    let text = |column: &str| row.try_get::<String, _>(column);
+    Ok(Press {
+        id: text("id")?,
+        proposal: ProposalId::new(text("proposal_id")?),
+        action: if text("action")? == "confirm" { ClickAction::Confirm } else { ClickAction::Cancel },
+        who: Person::new(text("team")?, text("user")?),
+        channel: ChannelId::new(text("channel")?),
+    })
+}

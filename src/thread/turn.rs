@@ -1,0 +1,538 @@
+//! Answers one message, or carries out what remained of one.
+//!
+//! What it promises: each round is stored before the next begins and the answer before it is posted, so a turn that is
+//! run again after a crash goes on where it was, proposes nothing twice and gives one answer. It holds no key that
+//! could approve anything: a write ends here as a card.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use serde::Deserialize;
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::agent::{Agent, Asker, Budget, Draft, Footer, Item, Limits, Session, Step, Stop, Usage};
+use crate::domain::{Lang, Person, Proposal, ProposalState, ThreadKey, TurnId};
+use crate::outbox::{self, Outbox, Place};
+use crate::proposals::{self, New, Slot};
+use crate::records::Records;
+use crate::slack::cards::{self, Card};
+use crate::slack::client::Client;
+use crate::slack::text::{self, Body};
+use crate::thread::asker::{Askers, Refusal};
+use crate::thread::history::{self, HistoryError};
+use crate::thread::queue::{Claimed, Job, Lease, MessageJob};
+use crate::thread::{claims, footer};
+use crate::tokens;
+use crate::words::{replies, work as words};
+use crate::work::Work;
+
+/// How long the background sender leaves an answer or a card to the turn that wrote it. After a crash it is this late.
+const HOLD: Duration = Duration::from_secs(10);
+
+/// A turn faster than this shows no status: setting and clearing one would take longer.
+const STATUS_AFTER: Duration = Duration::from_millis(400);
+
+/// What a continuation answers when nothing remained; nothing is posted then.
+pub const NOTHING_LEFT: &str = "NOTHING_LEFT";
+
+/// Deeper continuations are not begun.
+pub const MAX_DEPTH: u32 = 3;
+
+/// What may be set about turns, beside the agent's limits.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// Turns one person may begin in a minute.
+    pub turns_per_minute: u32,
+    /// Characters of a message; a longer one is declined.
+    pub message_chars: usize,
+    /// Tokens of earlier turns shown to the model.
+    pub history_tokens: i64,
+    /// Tokens of a thread above which a warning is logged.
+    pub session_tokens_alert: i64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { turns_per_minute: 20, message_chars: 8_000, history_tokens: 12_000, session_tokens_alert: 50_000 }
+    }
+}
+
+/// What the worker does with a job that was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum JobError {
+    /// Trouble that passes: run the job again.
+    #[error("the turn has to be run again")]
+    Retry(#[source] sqlx::Error),
+    /// The thread is another worker's now; this one stops without a trace.
+    #[error("the thread was taken over")]
+    Fenced,
+}
+
+impl From<sqlx::Error> for JobError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Retry(error)
+    }
+}
+
+impl From<HistoryError> for JobError {
+    fn from(error: HistoryError) -> Self {
+        match error {
+            HistoryError::Fenced => Self::Fenced,
+            HistoryError::Store(error) => Self::Retry(error),
+        }
+    }
+}
+
+/// Everything a turn needs. Shared by all workers.
+pub struct Turns {
+    records: Records,
+    work: Work,
+    slack: Client,
+    outbox: Outbox,
+    agent: Agent,
+    askers: Arc<Askers>,
+    settings: Settings,
+    expiry: Duration,
+    rate: Option<DefaultKeyedRateLimiter<Person>>,
+}
+
+/// One run of the loop, as it goes.
+struct Run<'a> {
+    lease: &'a Lease,
+    turn: &'a TurnId,
+    thread: &'a ThreadKey,
+    asker: &'a Asker,
+    origin: &'a TurnId,
+    depth: u32,
+}
+
+/// What a run ended with.
+struct Outcome {
+    text: String,
+    departments: Vec<String>,
+    stop: Option<Stop>,
+    done: Vec<Footer>,
+    /// This turn's items and the earlier ones, for telling real numbers from made-up ones.
+    known: Vec<Item>,
+    shortened: bool,
+}
+
+impl Turns {
+    /// Puts the parts together.
+    #[expect(clippy::too_many_arguments, reason = "the composition root calls it once, by name")]
+    pub fn new(
+        records: Records,
+        work: Work,
+        slack: Client,
+        outbox: Outbox,
+        agent: Agent,
+        askers: Arc<Askers>,
+        settings: Settings,
+        expiry: Duration,
+    ) -> Self {
+        let rate = NonZeroU32::new(settings.turns_per_minute).map(|n| RateLimiter::keyed(Quota::per_minute(n)));
+        Self { records, work, slack, outbox, agent, askers, settings, expiry, rate }
+    }
+
+    /// Runs one job to its end.
+    ///
+    /// # Errors
+    /// [`JobError`] says whether the job has to be run again.
+    pub async fn run(&self, claimed: &Claimed) -> Result<(), JobError> {
+        match &claimed.job {
+            Job::Message(message) => self.answer(claimed, message).await,
+            Job::Continuation { origin, thread, requester, depth } => {
+                self.go_on(claimed, origin, thread, requester, *depth).await
+            }
+        }
+    }
+
+    /// The person is told that a job could not be done, with a reference to the log.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn apologise(&self, claimed: &Claimed, reference: &str) -> Result<(), JobError> {
+        let Job::Message(message) = &claimed.job else { return Ok(()) };
+        let (lang, _) = self.askers.reader(&message.sender).await;
+        self.say(message, &replies::failed(lang, reference)).await
+    }
+
+    async fn answer(&self, claimed: &Claimed, message: &MessageJob) -> Result<(), JobError> {
+        let asker = match self.askers.admit(&message.sender).await? {
+            Ok(asker) if message.is_ext_shared && asker.person.team != message.thread.team => {
+                return self.refuse(message, Refusal::Guest, asker.lang).await;
+            }
+            Ok(asker) => asker,
+            Err((refusal, lang)) => return self.refuse(message, refusal, lang).await,
+        };
+        // A turn that is run again was counted when it was first run.
+        let first = claimed.attempts <= 1;
+        if first && self.rate.as_ref().is_some_and(|rate| rate.check_key(&asker.person).is_err()) {
+            return self.say(message, &words::too_many_turns(asker.lang, self.settings.turns_per_minute)).await;
+        }
+        if message.text.trim().is_empty() {
+            return self.say(message, &replies::what_do_you_need(asker.lang)).await;
+        }
+        if message.text.graphemes(true).nth(self.settings.message_chars).is_some() {
+            return self.say(message, &words::too_long(asker.lang, self.settings.message_chars)).await;
+        }
+        let run = Run {
+            lease: &claimed.lease,
+            turn: &message.turn,
+            thread: &message.thread,
+            asker: &asker,
+            origin: &message.turn,
+            depth: 0,
+        };
+        let begin = vec![Item::User {
+            person: asker.person.clone(),
+            name: asker.name.clone(),
+            text: text::visible(&message.text),
+        }];
+        self.run_and_post(&run, begin, None).await
+    }
+
+    async fn go_on(
+        &self,
+        claimed: &Claimed,
+        origin: &TurnId,
+        thread: &ThreadKey,
+        requester: &Person,
+        depth: u32,
+    ) -> Result<(), JobError> {
+        // Whoever lost the rights between the press and now gets nothing more done.
+        let Ok(asker) = self.askers.admit(requester).await? else { return Ok(()) };
+        let turn = TurnId::new(format!("{origin}.{depth}"));
+        let run = Run { lease: &claimed.lease, turn: &turn, thread, asker: &asker, origin, depth };
+        let refused: Vec<Proposal> = proposals::of_origin(self.records.read(), origin)
+            .await?
+            .into_iter()
+            .filter(|p| p.state == ProposalState::Cancelled)
+            .collect();
+        let begin = vec![Item::Note {
+            text: format!(
+                "All cards of {}'s last request are decided; the notes above say how. Carry out now what remained of \
+                 that request, if anything. Do not propose again what was decided. If nothing remains, answer exactly: {NOTHING_LEFT}",
+                asker.name
+            ),
+            departments: Vec::new(),
+        }];
+        self.run_and_post(&run, begin, Some(&refused)).await
+    }
+
+    /// The loop, then the answer, then the cards.
+    async fn run_and_post(
+        &self,
+        run: &Run<'_>,
+        begin: Vec<Item>,
+        refused: Option<&[Proposal]>,
+    ) -> Result<(), JobError> {
+        let status = Status::after(STATUS_AFTER, self.slack.clone(), run.thread.clone(), run.asker.lang);
+        let result = self.run_loop(run, begin, refused.unwrap_or_default()).await;
+        let posted = match result {
+            Ok(outcome) => self.post(run, outcome, refused.is_some()).await,
+            Err(error) => Err(error),
+        };
+        // Posting clears the status in Slack, unless it was set at the very same moment; so it is cleared on every path.
+        status.clear().await;
+        posted
+    }
+
+    async fn run_loop(&self, run: &Run<'_>, begin: Vec<Item>, refused: &[Proposal]) -> Result<Outcome, JobError> {
+        history::absorb(&self.work, &self.records, run.lease).await?;
+        let loaded = history::load(&self.work, run.thread, run.turn, self.settings.history_tokens).await?;
+        let limits = self.agent.limits();
+        let mut budget = self.budget(run, limits).await?;
+        let mut rounds = loaded.rounds;
+        if rounds.is_empty() {
+            history::append(&self.work, run.lease, run.turn, 0, &begin).await?;
+            rounds.push(begin);
+        }
+        let mut round = u32::try_from(rounds.len()).unwrap_or(u32::MAX);
+        budget.rounds_left = budget.rounds_left.saturating_sub(round - 1);
+        let so_far: Vec<Item> = rounds.into_iter().flatten().collect();
+        let mut known = loaded.before.clone();
+        known.extend(so_far.iter().cloned());
+        let mut done = footers_of(&so_far);
+        if let Some(answer) = loaded.answer {
+            return Ok(stored(answer, done, known, loaded.shortened));
+        }
+
+        let mut session = Session::new(&self.agent, run.asker.clone(), loaded.before, so_far, budget);
+        let mut usage = Usage::default();
+        let outcome = loop {
+            match session.round().await {
+                Step::Round { mut items, drafts, done: now_done, usage: spent } => {
+                    usage = usage.plus(spent);
+                    if !drafts.is_empty() {
+                        let answers = self.propose(run, round, &drafts, refused).await?;
+                        items.extend(session.answer_drafts(answers));
+                    }
+                    history::append(&self.work, run.lease, run.turn, round, &items).await?;
+                    known.extend(items);
+                    done.extend(now_done);
+                    round += 1;
+                }
+                Step::Final { text, departments, stop, usage: spent } => {
+                    usage = usage.plus(spent);
+                    break Outcome { text, departments, stop, done, known, shortened: loaded.shortened };
+                }
+            }
+        };
+        metrics::histogram!("agent_loop_rounds").record(f64::from(round));
+        let session_tokens = history::count_tokens(&self.work, run.lease, usage.total()).await?;
+        metrics::histogram!("session_tokens").record(session_tokens as f64);
+        if session_tokens > self.settings.session_tokens_alert {
+            tracing::warn!(thread.tokens = session_tokens, "a thread has used many tokens");
+        }
+        let answer = Item::Assistant {
+            text: outcome.text.clone(),
+            departments: outcome.departments.clone(),
+            fetched_for: (!outcome.departments.is_empty()).then(|| run.asker.person.clone()),
+        };
+        let mut answer = vec![answer];
+        if let Some(stop) = outcome.stop {
+            answer.push(Item::Note { text: format!("stopped: {}", stop.code()), departments: Vec::new() });
+        }
+        history::append_answer(&self.work, run.lease, run.turn, &answer).await?;
+        Ok(outcome)
+    }
+
+    /// A whole turn's worth, less what the request's earlier turns proposed: the limit is per request of a person.
+    async fn budget(&self, run: &Run<'_>, limits: &Limits) -> Result<Budget, JobError> {
+        let mut budget = Budget::fresh(limits);
+        let made = proposals::of_origin(self.records.read(), run.origin).await?.len();
+        budget.proposals_left = budget.proposals_left.saturating_sub(u32::try_from(made).unwrap_or(u32::MAX));
+        Ok(budget)
+    }
+
+    /// Makes proposals and their cards, in one synced transaction, and says of each draft what became of it.
+    async fn propose(
+        &self,
+        run: &Run<'_>,
+        round: u32,
+        drafts: &[Draft],
+        refused: &[Proposal],
+    ) -> Result<Vec<String>, JobError> {
+        let mut answers = Vec::with_capacity(drafts.len());
+        let mut tx = self.records.begin_durable().await?;
+        for draft in drafts {
+            let digest = tokens::digest(&draft.write);
+            if refused.iter().any(|p| p.digest == digest) {
+                answers.push("Not proposed: the person has just cancelled exactly this. Only a new message of theirs can bring it back.".to_owned());
+                continue;
+            }
+            // What replaces a card belongs to the request that the card belonged to.
+            let replaced = match &draft.replaces {
+                Some(old) => proposals::find(&mut *tx, old).await?.filter(|old| replaceable(old, run)),
+                None => None,
+            };
+            let (origin, depth) =
+                replaced.as_ref().map_or((run.origin, run.depth), |old| (&old.origin_turn, old.depth));
+            let new = New {
+                slot: Slot {
+                    turn: run.turn.clone(),
+                    round,
+                    call_index: u32::try_from(draft.index).unwrap_or(u32::MAX),
+                    origin_turn: origin.clone(),
+                    depth,
+                },
+                thread: run.thread.clone(),
+                requester: run.asker.person.clone(),
+                lang: run.asker.lang,
+                write: draft.write.clone(),
+                expiry: self.expiry,
+            };
+            let proposal = proposals::create(&mut tx, &new).await?;
+            if let Some(old) = &replaced
+                && let Some(old) = proposals::supersede(&mut tx, &old.id, &proposal).await?
+            {
+                let body = card(&old, &run.asker.name, None);
+                outbox::want(&mut tx, &card_key(&old), &place(&old.thread), &body, Duration::ZERO).await?;
+                count(&old);
+            }
+            let body = card(&proposal, &run.asker.name, None);
+            outbox::want(&mut tx, &card_key(&proposal), &place(run.thread), &body, HOLD).await?;
+            count(&proposal);
+            answers.push(created(&proposal));
+        }
+        tx.commit().await?;
+        fail::fail_point!("turn::proposed");
+        Ok(answers)
+    }
+
+    async fn post(&self, run: &Run<'_>, outcome: Outcome, is_continuation: bool) -> Result<(), JobError> {
+        let lang = run.asker.lang;
+        let cards = proposals::of_turn(self.records.read(), run.turn).await?;
+        let waiting = cards.iter().filter(|p| p.state == ProposalState::Pending).count();
+        let nothing = outcome.text.trim().is_empty() || outcome.text.trim() == NOTHING_LEFT;
+        if !(is_continuation && nothing && outcome.stop.is_none()) {
+            let mut said = claims::without_made_up_numbers(lang, outcome.text.trim(), outcome.known.iter());
+            if let Some(stop) = outcome.stop {
+                let sentence = stop.sentence(lang, self.agent.limits());
+                said = if said.is_empty() { sentence } else { format!("{said}\n\n{sentence}") };
+            }
+            let lines = footer::lines(lang, &outcome.done, waiting, outcome.shortened);
+            let bodies = text::reply(&said, &lines, lang);
+            self.deliver(&format!("reply:{}", run.turn), &place(run.thread), &bodies).await?;
+        }
+        for proposal in cards {
+            self.outbox.drive(&card_key(&proposal)).await?;
+        }
+        Ok(())
+    }
+
+    async fn refuse(&self, message: &MessageJob, refusal: Refusal, lang: Lang) -> Result<(), JobError> {
+        metrics::counter!("turns_refused_total").increment(1);
+        let sentence = match refusal {
+            Refusal::NotRegistered => replies::not_registered(lang, &message.sender.user),
+            Refusal::Revoked => replies::revoked(lang),
+            Refusal::Guest => replies::guest(lang),
+        };
+        self.say(message, &sentence).await
+    }
+
+    /// A sentence of the host's own: in a DM as a message, elsewhere for the sender's eyes only.
+    async fn say(&self, message: &MessageJob, sentence: &str) -> Result<(), JobError> {
+        let mut place = place(&message.thread);
+        if !message.in_dm {
+            place.only = Some(message.sender.user.clone());
+        }
+        self.deliver(&format!("said:{}", message.turn), &place, &text::plain(sentence, &[])).await
+    }
+
+    async fn deliver(&self, key: &str, place: &Place, bodies: &[Body]) -> Result<(), JobError> {
+        let mut tx = self.records.begin().await?;
+        let keys: Vec<String> = (0..bodies.len()).map(|i| format!("{key}:{i}")).collect();
+        for (key, body) in keys.iter().zip(bodies) {
+            outbox::want(&mut tx, key, place, body, HOLD).await?;
+        }
+        tx.commit().await?;
+        for key in &keys {
+            self.outbox.drive(key).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Only a waiting card of the same person in the same conversation can be replaced.
+fn replaceable(old: &Proposal, run: &Run<'_>) -> bool {
+    old.state == ProposalState::Pending && old.requester == run.asker.person && old.thread == *run.thread
+}
+
+/// The outbox key of a proposal's card.
+pub fn card_key(proposal: &Proposal) -> String {
+    format!("card:{}", proposal.id)
+}
+
+/// A thread as a place for messages that all may see.
+pub fn place(thread: &ThreadKey) -> Place {
+    Place { channel: thread.channel.clone(), thread: Some(thread.root.clone()), only: None }
+}
+
+/// A proposal's card as it should look now.
+pub fn card(proposal: &Proposal, requester: &str, decider: Option<&str>) -> Body {
+    cards::render(&Card { proposal, requester_name: requester, decider_name: decider })
+}
+
+/// Counts a proposal's new state.
+pub fn count(proposal: &Proposal) {
+    metrics::counter!("proposals_total", "state" => proposal.state.code()).increment(1);
+}
+
+/// What the model is told of a proposal it asked for.
+fn created(proposal: &Proposal) -> String {
+    serde_json::json!({
+        "status": "waiting",
+        "proposal": proposal.id.as_str(),
+        "shown_on_card": proposal.write.arguments(),
+        "customer": proposal.write.name_customer(),
+        "note": "A card with buttons is shown to the person. Nothing is written until they press confirm. Say so briefly; \
+                 do not say that it is registered. Requests that depend on it are carried out after the press.",
+    })
+    .to_string()
+}
+
+/// What a turn that is run again had done before, for its footer.
+fn footers_of(items: &[Item]) -> Vec<Footer> {
+    items
+        .iter()
+        .filter_map(|item| match item {
+            Item::Call { call } => {
+                let result = items.iter().find_map(|i| match i {
+                    Item::Result { call_id, content, .. } if *call_id == call.id => Some(content),
+                    _ => None,
+                })?;
+                let value: serde_json::Value = serde_json::from_str(result).unwrap_or_default();
+                let day = |key| value.pointer("/data/period")?.get(key)?.as_str()?.parse().ok();
+                Some(Footer {
+                    tool: call.name.clone(),
+                    arguments: call.arguments.clone(),
+                    period: day("begin").zip(day("end")),
+                    ok: value.get("status").and_then(|s| s.as_str()) != Some("error"),
+                })
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+fn stored(answer: Vec<Item>, done: Vec<Footer>, known: Vec<Item>, shortened: bool) -> Outcome {
+    let mut outcome = Outcome { text: String::new(), departments: Vec::new(), stop: None, done, known, shortened };
+    for item in answer {
+        match item {
+            Item::Assistant { text, departments, .. } => {
+                outcome.text = text;
+                outcome.departments = departments;
+            }
+            Item::Note { text, .. } => outcome.stop = text.strip_prefix("stopped: ").and_then(Stop::from_code),
+            _ => {}
+        }
+    }
+    outcome
+}
+
+/// "Thinking…" under the person's message, shown only when a turn takes a moment, and always taken away.
+struct Status {
+    task: tokio::task::JoinHandle<()>,
+    begun: Arc<std::sync::atomic::AtomicBool>,
+    slack: Client,
+    thread: ThreadKey,
+}
+
+impl Status {
+    fn after(pause: Duration, slack: Client, thread: ThreadKey, lang: Lang) -> Self {
+        let begun = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let task = tokio::spawn({
+            let (begun, slack, thread) = (Arc::clone(&begun), slack.clone(), thread.clone());
+            async move {
+                tokio::time::sleep(pause).await;
+                begun.store(true, std::sync::atomic::Ordering::SeqCst);
+                loop {
+                    // A status lapses after two minutes; a failure to show one is nobody's trouble.
+                    if let Err(error) =
+                        slack.set_status(&thread.channel, &thread.root, &words::thinking(lang), &[]).await
+                    {
+                        tracing::debug!(%error, "status not shown");
+                        return;
+                    }
+                    tokio::time::sleep(Duration::from_secs(90)).await;
+                }
+            }
+        });
+        Self { task, begun, slack, thread }
+    }
+
+    async fn clear(self) {
+        self.task.abort();
+        if self.begun.load(std::sync::atomic::Ordering::SeqCst) {
+            drop(self.task.await);
+            if let Err(error) = self.slack.set_status(&self.thread.channel, &self.thread.root, "", &[]).await {
+                tracing::debug!(%error, "status not cleared");
+            }
+        }
+    }
+}

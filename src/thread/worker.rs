@@ -1,0 +1,147 @@
+//! Hands jobs to workers: one at a time in a thread, several threads side by side.
+//!
+//! A wake-up makes a new job start at once; a slow poll makes sure that a lost wake-up costs a moment and no more. A
+//! job that fails, or panics, is run again with growing pauses; the last time its person is told.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use backon::{BackoffBuilder, ExponentialBuilder};
+use serde::Deserialize;
+use tokio::sync::{Notify, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::thread::queue::{self, Claimed};
+use crate::thread::turn::{JobError, Turns};
+use crate::work::Work;
+
+/// After so many beginnings a job is given up and its person told.
+const MAX_ATTEMPTS: i64 = 6;
+
+/// How workers are run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// Turns that may run side by side.
+    pub workers: usize,
+    /// How long a thread stays leased without renewal, in milliseconds.
+    pub lease_ms: u64,
+    /// How often the queue is looked at without being told, in milliseconds.
+    pub poll_ms: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { workers: 16, lease_ms: 15_000, poll_ms: 1_000 }
+    }
+}
+
+/// Runs jobs until told to stop, then waits for those that run.
+pub async fn run(work: Work, turns: Arc<Turns>, wake: Arc<Notify>, stop: CancellationToken, settings: Settings) {
+    let slots = Arc::new(Semaphore::new(settings.workers.max(1)));
+    let running = TaskTracker::new();
+    let lease = Duration::from_millis(settings.lease_ms);
+    while !stop.is_cancelled() {
+        let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { break };
+        // Registered before the look, so that a job stored in between is not missed.
+        let woken = wake.notified();
+        match queue::claim(&work, lease).await {
+            Ok(Some(claimed)) => {
+                let (work, turns, wake) = (work.clone(), Arc::clone(&turns), Arc::clone(&wake));
+                running.spawn(async move {
+                    one(&work, turns, claimed, lease).await;
+                    drop(slot);
+                    // The thread is free now: its next job may have waited for this one.
+                    wake.notify_one();
+                });
+                continue;
+            }
+            Ok(None) => {}
+            Err(error) => tracing::error!(error = %error, "the queue does not answer"),
+        }
+        drop(slot);
+        tokio::select! {
+            () = woken => {}
+            () = tokio::time::sleep(Duration::from_millis(settings.poll_ms)) => {}
+            () = stop.cancelled() => {}
+        }
+    }
+    running.close();
+    running.wait().await;
+}
+
+async fn one(work: &Work, turns: Arc<Turns>, claimed: Claimed, lease: Duration) {
+    let begun = Instant::now();
+    metrics::gauge!("turns_in_flight").increment(1.0);
+    let claimed = Arc::new(claimed);
+    // A task of its own, so that a panic in a turn is an attempt that failed and not the end of the worker.
+    let mut turn = tokio::spawn({
+        let (turns, claimed) = (Arc::clone(&turns), Arc::clone(&claimed));
+        async move { turns.run(&claimed).await }
+    });
+    let result = loop {
+        tokio::select! {
+            result = &mut turn => break result,
+            () = tokio::time::sleep(lease / 3) => {
+                if let Ok(false) = queue::renew(work, &claimed.lease, lease).await {
+                    turn.abort();
+                }
+            }
+        }
+    };
+    metrics::gauge!("turns_in_flight").decrement(1.0);
+    metrics::histogram!("turn_seconds").record(begun.elapsed().as_secs_f64());
+    let ended = match result {
+        Ok(Ok(())) => queue::finish(work, &claimed).await,
+        Ok(Err(JobError::Fenced)) => Ok(()),
+        Ok(Err(error)) => again(work, &turns, &claimed, &chain(&error)).await,
+        Err(join) if join.is_cancelled() => Ok(()),
+        Err(_) => again(work, &turns, &claimed, "the turn panicked").await,
+    };
+    if let Err(error) = ended {
+        tracing::error!(error = %error, "the queue does not answer");
+    }
+}
+
+async fn again(work: &Work, turns: &Turns, claimed: &Claimed, reason: &str) -> Result<(), sqlx::Error> {
+    let reference = reference(claimed);
+    if claimed.attempts < MAX_ATTEMPTS {
+        tracing::warn!(reference, attempts = claimed.attempts, reason, "a turn failed and is run again");
+        return queue::retry(work, claimed, pause(claimed.attempts)).await;
+    }
+    metrics::counter!("turns_given_up_total").increment(1);
+    tracing::error!(reference, reason, "a turn is given up");
+    if let Err(error) = turns.apologise(claimed, &reference).await {
+        tracing::error!(reference, error = %error, "the person could not be told");
+    }
+    queue::finish(work, claimed).await
+}
+
+/// What the person may quote and the log can be searched for.
+fn reference(claimed: &Claimed) -> String {
+    let thread = claimed.job.thread().to_string();
+    use sha2::{Digest, Sha256};
+    hex::encode(Sha256::digest(thread)).chars().take(8).collect()
+}
+
+fn pause(attempts: i64) -> Duration {
+    ExponentialBuilder::default()
+        .with_min_delay(Duration::from_millis(500))
+        .with_max_delay(Duration::from_secs(30))
+        .without_max_times()
+        .with_jitter()
+        .build()
+        .nth(usize::try_from(attempts.saturating_sub(1)).unwrap_or(0))
+        .unwrap_or(Duration::from_secs(30))
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
