@@ -11,4 +11,5 @@
 mod harness;
 
 mod conversation;
+mod page;
 mod tidy;
