@@ -128,8 +128,9 @@ async fn c05_last_tuesday_stands_on_the_card_with_its_weekday() {
     ]);
     let place = rig.dm(AOKI, "0016に先週火曜かぼちゃ4個600円で販売登録して").await;
     let card = shown(&rig.card(&place).await);
-    for part in [&format!("{tuesday}（火）"), "佐藤 健太", "0016", "かぼちゃ4個", "600円", "青木 さくら"] {
-        assert!(card.contains(*part), "{part} missing on the card:\n{card}");
+    for part in [&format!("{tuesday}（火）"), "佐藤 健太", "0016", "かぼちゃ4個", "600円", "青木 さくら"]
+    {
+        assert!(card.contains(part), "{part} missing on the card:\n{card}");
     }
     assert_eq!(rig.approved_sales().await, 0, "a card writes nothing");
 }
@@ -206,14 +207,24 @@ async fn c09_a_person_in_london_is_served_in_english_and_in_their_own_day() {
     let here = sales_concierge::domain::Clock::system().today(chrono_tz::Europe::London);
     let card = rig.card(&place).await;
     let text = shown(&card);
-    for part in ["Anna Miller", "¥600", "4 pumpkins", &here.to_string(), &here.format("%a").to_string(), "Register", "Emma Clarke"] {
+    for part in [
+        "Anna Miller",
+        "¥600",
+        "4 pumpkins",
+        &here.to_string(),
+        &here.format("%a").to_string(),
+        "Register",
+        "Emma Clarke",
+    ] {
         assert!(text.contains(part), "{part} missing on the card:\n{text}");
     }
     let instructions = rig.model.last()["instructions"].as_str().unwrap().to_owned();
     assert!(instructions.contains("language: en") && instructions.contains("zone: Europe/London"), "{instructions}");
     rig.confirm(EMMA, &card).await;
     rig.becomes(&card, "Sale registered").await;
-    let stored = rig.count("SELECT count(*) FROM sales WHERE origin = 'approval' AND code_customer = '0015' AND price = 600").await;
+    let stored = rig
+        .count("SELECT count(*) FROM sales WHERE origin = 'approval' AND code_customer = '0015' AND price = 600")
+        .await;
     assert_eq!(stored, 1);
 }
 
@@ -252,6 +263,9 @@ async fn what_was_fetched_for_one_person_is_not_shown_to_the_model_for_another_w
     rig.reply("U0KUDO", &place, "その方の電話番号は？").await;
     rig.answer(&place, 2).await;
     let request = rig.model.last().to_string();
-    assert!(!request.contains("000-0000-0002") && !request.contains("若葉台2-4-1"), "the wholesale clerk's turn shows a row of direct sales");
+    assert!(
+        !request.contains("000-0000-0002") && !request.contains("若葉台2-4-1"),
+        "the wholesale clerk's turn shows a row of direct sales"
+    );
     no_faults(&rig);
 }

@@ -116,7 +116,8 @@ fn first_names(tokens: &[At], open: usize) -> Vec<(String, usize)> {
 #[test]
 fn modules_import_only_what_the_table_in_the_architecture_allows() {
     let rules = rules();
-    let of: BTreeMap<&str, &Row> = rules.iter().flat_map(|row| row.modules.iter().map(move |m| (m.as_str(), row))).collect();
+    let of: BTreeMap<&str, &Row> =
+        rules.iter().flat_map(|row| row.modules.iter().map(move |m| (m.as_str(), row))).collect();
     let mut faults = Vec::new();
     let mut arrows = 0;
     for file in production() {
@@ -243,7 +244,10 @@ fn i08_guarded_types_are_made_in_one_file_and_cannot_be_copied_or_read_from_anyw
                     defined += 1;
                     assert!(at_home, "{place}: {name} is defined outside {home}");
                     let derived = derives(tokens, i);
-                    assert!(derived.iter().all(|d| !forbidden.contains(&d.as_str())), "{place}: {name} derives {derived:?}");
+                    assert!(
+                        derived.iter().all(|d| !forbidden.contains(&d.as_str())),
+                        "{place}: {name} derives {derived:?}"
+                    );
                     let fields = &tokens[i + 1..closing(tokens, i + 1)];
                     assert!(fields.iter().all(|t| t.word() != Some("pub")), "{place}: {name} has a public field");
                 }
@@ -375,7 +379,11 @@ fn the_manifest_requests_exactly_the_scopes_that_methods_and_events_need() {
 fn dependencies(section: &str) -> BTreeSet<String> {
     let text = read("Cargo.toml");
     let lines = text.lines().skip_while(|line| *line != format!("[{section}]")).skip(1);
-    lines.take_while(|line| !line.starts_with('[')).filter_map(|l| l.split_once(" = ")).map(|(n, _)| n.to_owned()).collect()
+    lines
+        .take_while(|line| !line.starts_with('['))
+        .filter_map(|l| l.split_once(" = "))
+        .map(|(n, _)| n.to_owned())
+        .collect()
 }
 
 #[test]
@@ -384,7 +392,8 @@ fn every_dependency_is_used_and_stands_in_the_architecture_with_its_purpose() {
         .iter()
         .flat_map(|cells| cells[0].split(", ").map(str::to_owned).collect::<Vec<_>>())
         .collect();
-    let all: BTreeSet<String> = dependencies("dependencies").union(&dependencies("dev-dependencies")).cloned().collect();
+    let all: BTreeSet<String> =
+        dependencies("dependencies").union(&dependencies("dev-dependencies")).cloned().collect();
     assert_eq!(all, explained, "left: Cargo.toml; right: the table");
     let code: String = ["src", "tests", "bench"]
         .iter()
@@ -426,7 +435,11 @@ fn every_command_of_the_documents_exists_with_its_options() {
         for command in commands {
             let words: Vec<&str> = command.split_whitespace().collect();
             // Subcommands come first, then options and values.
-            let path: Vec<&str> = words.iter().copied().take_while(|w| w.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !w.starts_with('-')).collect();
+            let path: Vec<&str> = words
+                .iter()
+                .copied()
+                .take_while(|w| w.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !w.starts_with('-'))
+                .collect();
             let help = Command::new(env!("CARGO_BIN_EXE_sales-concierge"))
                 .args(&path)
                 .arg("--help")
@@ -437,7 +450,10 @@ fn every_command_of_the_documents_exists_with_its_options() {
             assert!(help.status.success(), "{document}: `sales-concierge {command}`: no such command");
             for option in words.iter().filter(|w| w.starts_with("--")) {
                 let option = option.split('=').next().unwrap_or(option);
-                assert!(text.contains(&format!("{option} ")) || text.contains(&format!("{option}\n")), "{document}: `sales-concierge {command}`: no option {option}");
+                assert!(
+                    text.contains(&format!("{option} ")) || text.contains(&format!("{option}\n")),
+                    "{document}: `sales-concierge {command}`: no option {option}"
+                );
             }
         }
     }
@@ -474,7 +490,11 @@ fn the_table_of_settings_is_complete_and_its_defaults_are_the_programs() {
             listed.insert(key);
         }
         let config = Config::from_parts(None, env).unwrap_or_else(|error| panic!("{document}: {error}"));
-        assert_eq!(format!("{config:#?}"), format!("{:#?}", Config::default()), "{document}: left: its table's defaults");
+        assert_eq!(
+            format!("{config:#?}"),
+            format!("{:#?}", Config::default()),
+            "{document}: left: its table's defaults"
+        );
         listed.retain(|key| !key.starts_with("policy."));
         assert_eq!(listed, settings(), "{document}: left: its table; right: the program");
     }
@@ -489,7 +509,11 @@ fn the_links_of_the_documents_lead_somewhere() {
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             let path = link.split('#').next().unwrap_or_default();
             let is_ours = !path.is_empty() && !path.contains("://");
-            assert!(!is_ours || source::root().join(folder).join(path).exists(), "{}: {link} leads nowhere", document.display());
+            assert!(
+                !is_ours || source::root().join(folder).join(path).exists(),
+                "{}: {link} leads nowhere",
+                document.display()
+            );
         }
     }
 }
