@@ -4,9 +4,8 @@
 FROM rust:1.95-slim-bookworm AS build
 # rust:slim brings cc, all that SQLite and ring ask for.
 WORKDIR /build
-COPY Cargo.toml Cargo.lock manifest.yaml ./
-COPY migrations migrations
-COPY src src
+# What goes in is listed in .dockerignore.
+COPY . .
 RUN cargo build --release --locked
 
 FROM debian:bookworm-slim

@@ -13,6 +13,13 @@ use source::{At, File, closing, files, production, read};
 /// A file above this is split. Tests do not count.
 const MAX_LINES: usize = 700;
 
+/// Fails with what only one of two sets has.
+fn assert_same(left: (&str, &BTreeSet<String>), right: (&str, &BTreeSet<String>)) {
+    let only = |a: &BTreeSet<String>, b: &BTreeSet<String>| a.difference(b).cloned().collect::<Vec<_>>().join(", ");
+    let (more, less) = (only(left.1, right.1), only(right.1, left.1));
+    assert!(more.is_empty() && less.is_empty(), "only in {}: [{more}]; only in {}: [{less}]", left.0, right.0);
+}
+
 // --- who may import whom
 
 /// One row of the import table.
@@ -129,7 +136,7 @@ fn modules_import_only_what_the_table_in_the_architecture_allows() {
             faults.push(format!("{}: the import table has no row for `{module}`", file.path.display()));
             continue;
         };
-        for (to, line) in imports(&file) {
+        for (to, line) in imports(file) {
             if to == module || !of.contains_key(to.as_str()) {
                 // Its own module, or an item of the crate's root (a macro).
                 continue;
@@ -162,7 +169,7 @@ fn the_import_table_names_every_module_once_and_points_only_upwards_in_itself() 
     }
     let mut real: BTreeSet<String> = production().iter().map(File::module).collect();
     real.remove("lib");
-    assert_eq!(above, real, "left: the table's modules; right: those of src");
+    assert_same(("the import table", &above), ("src", &real));
 }
 
 #[test]
@@ -231,7 +238,7 @@ fn i08_guarded_types_are_made_in_one_file_and_cannot_be_copied_or_read_from_anyw
     let all = production();
     for (name, home) in GUARDED {
         let mut defined = 0;
-        for file in &all {
+        for file in all {
             let at_home = file.path.to_string_lossy() == home;
             let tokens = &file.tokens;
             for i in 1..tokens.len() {
@@ -343,7 +350,8 @@ fn events(all: &[File]) -> BTreeSet<String> {
 
 #[test]
 fn the_manifest_subscribes_to_exactly_the_events_that_the_code_reads() {
-    assert_eq!(manifest("bot_events"), events(&production()), "left: manifest.yaml; right: src/slack/inbound.rs");
+    let read = events(production());
+    assert_same(("manifest.yaml", &manifest("bot_events")), ("src/slack/inbound.rs", &read));
 }
 
 #[test]
@@ -351,7 +359,7 @@ fn the_manifest_requests_exactly_the_scopes_that_methods_and_events_need() {
     let all = production();
     let everywhere = |right: &str| ["channels", "groups", "im", "mpim"].map(|kind| format!("{kind}:{right}")).to_vec();
     let mut needed: BTreeSet<String> = BTreeSet::new();
-    for method in methods(&all) {
+    for method in methods(all) {
         needed.extend(match method.as_str() {
             "auth.test" => Vec::new(),
             "chat.postMessage" | "chat.postEphemeral" | "chat.update" | "chat.delete" => vec!["chat:write".to_owned()],
@@ -363,14 +371,14 @@ fn the_manifest_requests_exactly_the_scopes_that_methods_and_events_need() {
             other => panic!("src/slack/client.rs calls {other}: say here which scopes it needs"),
         });
     }
-    for event in events(&all) {
+    for event in events(all) {
         needed.extend(match event.as_str() {
             "app_mention" => Some("app_mentions:read".to_owned()),
             "app_home_opened" => None,
             other => Some(format!("{}:history", other.strip_prefix("message.").expect("a message event"))),
         });
     }
-    assert_eq!(manifest("bot"), needed, "left: manifest.yaml; right: what src/slack needs");
+    assert_same(("manifest.yaml", &manifest("bot")), ("what src/slack needs", &needed));
 }
 
 // --- dependencies
@@ -394,7 +402,7 @@ fn every_dependency_is_used_and_stands_in_the_architecture_with_its_purpose() {
         .collect();
     let all: BTreeSet<String> =
         dependencies("dependencies").union(&dependencies("dev-dependencies")).cloned().collect();
-    assert_eq!(all, explained, "left: Cargo.toml; right: the table");
+    assert_same(("Cargo.toml", &all), ("the table of dependencies", &explained));
     let code: String = ["src", "tests", "bench"]
         .iter()
         .filter(|folder| source::root().join(folder).exists())
@@ -427,33 +435,29 @@ fn commands(document: &str) -> Vec<String> {
         .collect()
 }
 
+/// What `--help` prints for a subcommand; `None` when there is none.
+fn help(path: &[String]) -> Option<String> {
+    let help = Command::new(env!("CARGO_BIN_EXE_sales-concierge")).args(path).arg("--help").env_clear().output();
+    let help = help.expect("the program runs");
+    help.status.success().then(|| String::from_utf8_lossy(&help.stdout).into_owned())
+}
+
 #[test]
 fn every_command_of_the_documents_exists_with_its_options() {
+    let mut helps: BTreeMap<Vec<String>, Option<String>> = BTreeMap::new();
     for document in READMES.into_iter().chain(["docs/operations.md"]) {
         let commands = commands(document);
         assert!(!commands.is_empty(), "{document} shows no command");
         for command in commands {
-            let words: Vec<&str> = command.split_whitespace().collect();
             // Subcommands come first, then options and values.
-            let path: Vec<&str> = words
-                .iter()
-                .copied()
-                .take_while(|w| w.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !w.starts_with('-'))
-                .collect();
-            let help = Command::new(env!("CARGO_BIN_EXE_sales-concierge"))
-                .args(&path)
-                .arg("--help")
-                .env_clear()
-                .output()
-                .expect("the program runs");
-            let text = String::from_utf8_lossy(&help.stdout).into_owned();
-            assert!(help.status.success(), "{document}: `sales-concierge {command}`: no such command");
-            for option in words.iter().filter(|w| w.starts_with("--")) {
-                let option = option.split('=').next().unwrap_or(option);
-                assert!(
-                    text.contains(&format!("{option} ")) || text.contains(&format!("{option}\n")),
-                    "{document}: `sales-concierge {command}`: no option {option}"
-                );
+            let is_name =
+                |word: &&str| !word.starts_with('-') && word.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+            let path: Vec<String> = command.split_whitespace().take_while(is_name).map(str::to_owned).collect();
+            let text = helps.entry(path.clone()).or_insert_with(|| help(&path)).clone();
+            let text = text.unwrap_or_else(|| panic!("{document}: `sales-concierge {command}`: no such command"));
+            for option in command.split_whitespace().filter(|word| word.starts_with("--")) {
+                let offered = text.split_whitespace().any(|word| word == option);
+                assert!(offered, "{document}: `sales-concierge {command}`: no option {option}");
             }
         }
     }
@@ -490,13 +494,12 @@ fn the_table_of_settings_is_complete_and_its_defaults_are_the_programs() {
             listed.insert(key);
         }
         let config = Config::from_parts(None, env).unwrap_or_else(|error| panic!("{document}: {error}"));
-        assert_eq!(
-            format!("{config:#?}"),
-            format!("{:#?}", Config::default()),
-            "{document}: left: its table's defaults"
-        );
+        let (listed_defaults, real) = (format!("{config:#?}"), format!("{:#?}", Config::default()));
+        for (listed, real) in listed_defaults.lines().zip(real.lines()) {
+            assert_eq!(listed.trim(), real.trim(), "{document}: left: its table's default; right: the program's");
+        }
         listed.retain(|key| !key.starts_with("policy."));
-        assert_eq!(listed, settings(), "{document}: left: its table; right: the program");
+        assert_same((document, &listed), ("the program", &settings()));
     }
 }
 

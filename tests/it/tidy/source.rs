@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// What a file is made of.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,7 +107,12 @@ pub fn files(folder: &str, end: &str) -> Vec<PathBuf> {
 }
 
 /// The production code of `src`: without items under `#[cfg(test)]` and without the files such items name.
-pub fn production() -> Vec<File> {
+pub fn production() -> &'static [File] {
+    static READ: OnceLock<Vec<File>> = OnceLock::new();
+    READ.get_or_init(read_production)
+}
+
+fn read_production() -> Vec<File> {
     let mut all = Vec::new();
     let mut tests: BTreeSet<PathBuf> = BTreeSet::new();
     for path in files("src", ".rs") {
