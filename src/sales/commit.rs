@@ -117,7 +117,9 @@ pub(super) async fn add_sale(
         },
     )
     .await?;
+    fail::fail_point!("sales::committing");
     tx.commit().await?;
+    fail::fail_point!("sales::committed");
     let row = SaleRow {
         code_sales,
         code_customer: new.code_customer.clone(),

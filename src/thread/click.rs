@@ -28,9 +28,6 @@ use crate::thread::turn::{MAX_DEPTH, card, card_key, count, place};
 use crate::tokens::{Approval, ApprovalSigner};
 use crate::words::presses as words;
 
-/// How long an executor waits before a call whose outcome is unknown is made again.
-const RETRY_PAUSE: Duration = Duration::from_secs(2);
-
 /// Carries presses out. The only holder of the key that signs approvals.
 pub struct Clicks {
     records: Records,
@@ -116,12 +113,13 @@ impl Clicks {
         Self { records, outbox, mcp, table, askers, approvals, clock, settings }
     }
 
-    /// Handles one stored press, as far as nobody else is doing so.
+    /// Handles one stored press, as far as nobody else is doing so. `false`: it is still due, and looking again at once
+    /// would find the same.
     ///
     /// # Errors
     /// When the store does not answer; the press stays due.
-    pub async fn run(&self, click: &str) -> Result<(), sqlx::Error> {
-        let Some(press) = find(&self.records, click).await? else { return Ok(()) };
+    pub async fn run(&self, click: &str) -> Result<bool, sqlx::Error> {
+        let Some(press) = find(&self.records, click).await? else { return Ok(true) };
         let (lang, name) = self.askers.reader(&press.who).await;
         match self.decide(&press, lang, &name).await? {
             Decided::Execute(claimed) => {
@@ -131,20 +129,20 @@ impl Clicks {
                 shown?;
                 done
             }
-            Decided::Tell(keys) => self.drive(&keys).await,
-            Decided::Nothing => Ok(()),
+            Decided::Tell(keys) => self.drive(&keys).await.map(|()| true),
+            Decided::Nothing => Ok(false),
         }
     }
 
-    /// Goes on with a claimed write whose executor is gone.
+    /// Goes on with a claimed write whose executor is gone. `false`: it is not settled yet.
     ///
     /// # Errors
     /// When the store does not answer; the claim stays abandoned.
-    pub async fn take_over(&self, id: &ProposalId) -> Result<(), sqlx::Error> {
+    pub async fn take_over(&self, id: &ProposalId) -> Result<bool, sqlx::Error> {
         let mut tx = self.records.begin_durable().await?;
         let claimed = proposals::take_over(&mut tx, id, self.lease()).await?;
         tx.commit().await?;
-        let Some(claimed) = claimed else { return Ok(()) };
+        let Some(claimed) = claimed else { return Ok(false) };
         let (_, name) = self.askers.reader(claimed.approver()).await;
         self.execute(claimed, &name).await
     }
@@ -276,8 +274,8 @@ impl Clicks {
         Ok(decided)
     }
 
-    /// The call, then the settlement. An unknown outcome leaves the claim to be driven on.
-    async fn execute(&self, claimed: ClaimedProposal, name: &str) -> Result<(), sqlx::Error> {
+    /// The call, then the settlement. An unknown outcome (`false`) leaves the claim to be driven on.
+    async fn execute(&self, claimed: ClaimedProposal, name: &str) -> Result<bool, sqlx::Error> {
         let proposal = claimed.proposal().clone();
         let token = self.approvals.sign(
             &Approval {
@@ -303,8 +301,10 @@ impl Clicks {
             Ok(settlement) => settlement,
             Err(reason) => {
                 tracing::warn!(proposal = %proposal.id, reason, "outcome of a write unknown; it will be driven on");
-                proposals::retry_after(&mut tx, &claimed, RETRY_PAUSE).await?;
-                return tx.commit().await;
+                let pause = Duration::from_millis(self.settings.retry_pause_ms);
+                proposals::retry_after(&mut tx, &claimed, pause).await?;
+                tx.commit().await?;
+                return Ok(false);
             }
         };
         if let Some(settled) = proposals::settle(&mut tx, &claimed, &settlement).await? {
@@ -313,9 +313,12 @@ impl Clicks {
             sqlx::query(handled).bind(settled.id.as_str()).bind(settled.state.code()).execute(&mut *tx).await?;
             self.ended(&mut tx, &settled, Some(name)).await?;
         }
+        fail::fail_point!("click::settling");
         tx.commit().await?;
         fail::fail_point!("click::settled");
-        self.outbox.drive(&card_key(&proposal)).await.map(drop)
+        self.outbox.drive(&card_key(&proposal)).await?;
+        fail::fail_point!("click::shown");
+        Ok(true)
     }
 
     /// What every end of a proposal brings with it: the card's last face, a note for the model, perhaps a continuation.

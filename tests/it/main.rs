@@ -2,4 +2,7 @@
 
 mod harness;
 
+mod approval;
 mod conversation;
+#[cfg(feature = "failpoints")]
+mod crash;
