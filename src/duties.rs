@@ -134,6 +134,7 @@ impl Duties {
             self.begin(Due::Message(key)).await;
         }
         for continuation in click::continuations(&self.records).await? {
+            fail::fail_point!("duties::continuing");
             queue::push(&self.work, &continuation.job, None).await?;
             fail::fail_point!("duties::pushed");
             click::continuation_enqueued(&self.records, &continuation.turn).await?;

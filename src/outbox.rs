@@ -140,6 +140,7 @@ impl Outbox {
         loop {
             let Some(row) = self.begin(key).await? else { return Ok(Driven::Settled) };
             let sent = self.send(&row).await;
+            fail::fail_point!("outbox::told");
             match sent {
                 Ok(ts) => {
                     if self.sent(&row, ts.as_ref()).await? {

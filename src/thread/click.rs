@@ -120,12 +120,13 @@ impl Clicks {
     /// When the store does not answer; the press stays due.
     pub async fn run(&self, click: &str) -> Result<bool, sqlx::Error> {
         let Some(press) = find(&self.records, click).await? else { return Ok(true) };
-        let (lang, name) = self.askers.reader(&press.who).await;
-        match self.decide(&press, lang, &name).await? {
+        fail::fail_point!("click::found");
+        let (lang, _) = self.askers.reader(&press.who).await;
+        match self.decide(&press, lang).await? {
             Decided::Execute(claimed) => {
                 fail::fail_point!("click::claimed");
                 let card = card_key(claimed.proposal());
-                let (shown, done) = tokio::join!(self.outbox.drive(&card), self.execute(*claimed, &name));
+                let (shown, done) = tokio::join!(self.outbox.drive(&card), self.execute(*claimed));
                 shown?;
                 done
             }
@@ -143,8 +144,7 @@ impl Clicks {
         let claimed = proposals::take_over(&mut tx, id, self.lease()).await?;
         tx.commit().await?;
         let Some(claimed) = claimed else { return Ok(false) };
-        let (_, name) = self.askers.reader(claimed.approver()).await;
-        self.execute(claimed, &name).await
+        self.execute(claimed).await
     }
 
     /// Ends a proposal whose time is over, if no press was faster.
@@ -154,7 +154,7 @@ impl Clicks {
     pub async fn expire(&self, id: &ProposalId) -> Result<(), sqlx::Error> {
         let mut tx = self.records.begin_durable().await?;
         let Some(proposal) = proposals::expire(&mut tx, id).await? else { return Ok(()) };
-        self.ended(&mut tx, &proposal, None).await?;
+        self.ended(&mut tx, &proposal).await?;
         tx.commit().await?;
         self.outbox.drive(&card_key(&proposal)).await.map(drop)
     }
@@ -164,7 +164,7 @@ impl Clicks {
     }
 
     /// The decision and everything that makes it visible, in one synced transaction.
-    async fn decide(&self, press: &Press, lang: Lang, name: &str) -> Result<Decided, sqlx::Error> {
+    async fn decide(&self, press: &Press, lang: Lang) -> Result<Decided, sqlx::Error> {
         let mut tx = self.records.begin_durable().await?;
         let handled: Option<i64> = sqlx::query_scalar("SELECT handled_at FROM clicks WHERE id = $1")
             .bind(&press.id)
@@ -174,8 +174,8 @@ impl Clicks {
             return Ok(Decided::Nothing);
         }
         let decided = match press.action {
-            ClickAction::Confirm => self.confirm(&mut tx, press, lang, name).await?,
-            ClickAction::Cancel => self.cancel(&mut tx, press, lang, name).await?,
+            ClickAction::Confirm => self.confirm(&mut tx, press, lang).await?,
+            ClickAction::Cancel => self.cancel(&mut tx, press, lang).await?,
         };
         tx.commit().await?;
         Ok(decided)
@@ -186,7 +186,6 @@ impl Clicks {
         tx: &mut SqliteConnection,
         press: &Press,
         lang: Lang,
-        name: &str,
     ) -> Result<Decided, sqlx::Error> {
         let Some(proposal) = proposals::find(&mut *tx, &press.proposal).await? else {
             return self.tell(tx, press, "not_found", &words::unknown_card(lang)).await;
@@ -206,7 +205,7 @@ impl Clicks {
                 let mut shown = claimed.proposal().clone();
                 shown.state = ProposalState::Claimed;
                 count(&shown);
-                self.show(tx, &shown, Some(name)).await?;
+                self.show(tx, &shown).await?;
                 Ok(Decided::Execute(claimed))
             }
             Claim::Running => Ok(Decided::Nothing),
@@ -223,12 +222,11 @@ impl Clicks {
         tx: &mut SqliteConnection,
         press: &Press,
         lang: Lang,
-        name: &str,
     ) -> Result<Decided, sqlx::Error> {
         if let Some(proposal) = proposals::cancel(tx, &press.proposal, &press.who).await? {
             self.audit(tx, press, "cancelled", &proposal).await?;
             self.handled(tx, press, "cancelled").await?;
-            self.ended(tx, &proposal, Some(name)).await?;
+            self.ended(tx, &proposal).await?;
             return Ok(Decided::Tell(vec![card_key(&proposal)]));
         }
         let Some(p) = proposals::find(&mut *tx, &press.proposal).await? else {
@@ -265,7 +263,7 @@ impl Clicks {
         proposal: &Proposal,
     ) -> Result<Decided, sqlx::Error> {
         if let Some(ended) = proposals::expire(tx, &proposal.id).await? {
-            self.ended(tx, &ended, None).await?;
+            self.ended(tx, &ended).await?;
         }
         let mut decided = self.tell(tx, press, "expired", &words::expired(lang)).await?;
         if let Decided::Tell(keys) = &mut decided {
@@ -275,7 +273,7 @@ impl Clicks {
     }
 
     /// The call, then the settlement. An unknown outcome (`false`) leaves the claim to be driven on.
-    async fn execute(&self, claimed: ClaimedProposal, name: &str) -> Result<bool, sqlx::Error> {
+    async fn execute(&self, claimed: ClaimedProposal) -> Result<bool, sqlx::Error> {
         let proposal = claimed.proposal().clone();
         let token = self.approvals.sign(
             &Approval {
@@ -311,7 +309,7 @@ impl Clicks {
             let handled = "UPDATE clicks SET handled_at = CAST(unixepoch('subsec') * 1000 AS INTEGER), outcome = $2
                  WHERE id = (SELECT claim_click FROM proposals WHERE id = $1)";
             sqlx::query(handled).bind(settled.id.as_str()).bind(settled.state.code()).execute(&mut *tx).await?;
-            self.ended(&mut tx, &settled, Some(name)).await?;
+            self.ended(&mut tx, &settled).await?;
         }
         fail::fail_point!("click::settling");
         tx.commit().await?;
@@ -322,27 +320,21 @@ impl Clicks {
     }
 
     /// What every end of a proposal brings with it: the card's last face, a note for the model, perhaps a continuation.
-    async fn ended(
-        &self,
-        tx: &mut SqliteConnection,
-        proposal: &Proposal,
-        decider: Option<&str>,
-    ) -> Result<(), sqlx::Error> {
+    async fn ended(&self, tx: &mut SqliteConnection, proposal: &Proposal) -> Result<(), sqlx::Error> {
         count(proposal);
-        self.show(tx, proposal, decider).await?;
+        self.show(tx, proposal).await?;
         let note = Item::Note { text: note(proposal), departments: vec![proposal.write.department().to_owned()] };
         history::leave(tx, &proposal.thread, &note).await?;
         continue_if_decided(tx, proposal).await
     }
 
-    async fn show(
-        &self,
-        tx: &mut SqliteConnection,
-        proposal: &Proposal,
-        decider: Option<&str>,
-    ) -> Result<(), sqlx::Error> {
+    async fn show(&self, tx: &mut SqliteConnection, proposal: &Proposal) -> Result<(), sqlx::Error> {
         let name = self.name_of(tx, &proposal.requester).await?;
-        let body = card(proposal, &name, decider);
+        let decider = match &proposal.decided_by {
+            Some(who) => Some(self.name_of(tx, who).await?),
+            None => None,
+        };
+        let body = card(proposal, &name, decider.as_deref());
         outbox::want(tx, &card_key(proposal), &place(&proposal.thread), &body, Duration::ZERO).await
     }
 

@@ -31,7 +31,7 @@ async fn i03_the_card_shows_field_by_field_what_is_then_written() {
     rig.model.script([
         Say::call(
             "add_sale",
-            json!({"code_customer": "0002", "products": "かぼちゃ 4個", "price": 1_234_567, "date_sales": day.to_string()}),
+            json!({"code_customer": "0002", "products": "かぼちゃ 4個", "price": 1_234_567, "date_sales_str": day.to_string()}),
         ),
         Say::text("どうぞ。"),
     ]);

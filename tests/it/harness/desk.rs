@@ -1,7 +1,7 @@
 //! Sales at the desk: a model that does as it is told, cards, presses in their raw form, and the processes behind them.
 
 use sales_concierge::playground::sample;
-use sales_concierge::playground::workspace::{Endpoint, Message, PressOutcome};
+use sales_concierge::playground::workspace::{Endpoint, Message, PressOutcome, Workspace};
 use serde_json::{Value, json};
 
 use super::{AOKI, Place, Rig, Say, button_values};
@@ -77,6 +77,27 @@ impl RawPress {
             message_ts: card.ts.as_str().to_owned(),
         }
     }
+
+    /// Sends it, signed as Slack signs.
+    pub async fn send(&self, workspace: &Workspace) -> PressOutcome {
+        let payload = json!({
+            "type": "block_actions",
+            "user": {"id": self.user, "username": self.user, "name": self.user, "team_id": self.team},
+            "api_app_id": "A0CONCIERGE",
+            "team": {"id": sample::TEAM, "domain": "local"},
+            "container": {"type": "message", "message_ts": self.message_ts, "channel_id": self.channel},
+            "channel": {"id": self.channel, "name": "directmessage"},
+            "response_url": format!("{}response/none", workspace.page_url()),
+            "actions": [{
+                "action_id": self.action, "block_id": "b", "type": "button", "value": self.proposal,
+                "action_ts": self.action_ts,
+            }],
+        });
+        let body =
+            url::form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
+        let request = workspace.signed_request(body.as_bytes(), "application/x-www-form-urlencoded");
+        workspace.deliver_raw(Endpoint::Interactions, request, &[]).await
+    }
 }
 
 /// The id on a card's buttons.
@@ -103,26 +124,9 @@ impl Rig {
         (place, card)
     }
 
-    /// Sends a press of the test's own making, signed as Slack signs.
+    /// A press of the test's own making.
     pub async fn press_raw(&self, press: &RawPress) -> PressOutcome {
-        let payload = json!({
-            "type": "block_actions",
-            "user": {"id": press.user, "username": press.user, "name": press.user, "team_id": press.team},
-            "api_app_id": "A0CONCIERGE",
-            "team": {"id": sample::TEAM, "domain": "local"},
-            "container": {"type": "message", "message_ts": press.message_ts, "channel_id": press.channel},
-            "channel": {"id": press.channel, "name": "directmessage"},
-            "response_url": format!("{}response/none", self.workspace.page_url()),
-            "actions": [{
-                "action_id": press.action, "block_id": "b", "type": "button", "value": press.proposal,
-                "action_ts": press.action_ts,
-            }],
-        });
-        let body = url::form_urlencoded::Serializer::new(String::new())
-            .append_pair("payload", &payload.to_string())
-            .finish();
-        let request = self.workspace.signed_request(body.as_bytes(), "application/x-www-form-urlencoded");
-        self.workspace.deliver_raw(Endpoint::Interactions, request, &[]).await
+        press.send(&self.workspace).await
     }
 
     /// Changes the records behind the bot's back, as an administrator at the database would.
