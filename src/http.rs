@@ -122,6 +122,7 @@ async fn store_message(edge: &Edge, message: inbound::Message) -> Result<Outcome
         ts: message.ts,
         is_ext_shared: message.is_ext_shared,
     });
+    fail::fail_point!("http::event");
     Ok(match queue::push(&edge.work, &job, message.event_id.as_deref()).await? {
         Pushed::New => {
             fail::fail_point!("http::stored");
@@ -149,14 +150,17 @@ async fn interactions(State(edge): State<Arc<Edge>>, headers: HeaderMap, body: B
     let begun = Instant::now();
     let answer = match verify(&edge, &headers, body) {
         Ok(body) => match inbound::interaction(&body) {
-            Interaction::Click(press) => match bounded(click::store(&edge.records, &press)).await {
-                Ok(()) => {
-                    fail::fail_point!("http::pressed");
-                    edge.wake_duties.notify_one();
-                    answer("pressed", StatusCode::OK, String::new())
+            Interaction::Click(press) => {
+                fail::fail_point!("http::press");
+                match bounded(click::store(&edge.records, &press)).await {
+                    Ok(()) => {
+                        fail::fail_point!("http::pressed");
+                        edge.wake_duties.notify_one();
+                        answer("pressed", StatusCode::OK, String::new())
+                    }
+                    Err(error) => down(&error),
                 }
-                Err(error) => down(&error),
-            },
+            }
             Interaction::Ignored(reason) => {
                 tracing::debug!(reason, "interaction ignored");
                 answer("ignored", StatusCode::OK, String::new())

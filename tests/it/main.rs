@@ -10,6 +10,10 @@
 
 mod harness;
 
+mod approval;
 mod conversation;
+#[cfg(feature = "failpoints")]
+mod crash;
 mod page;
+mod playground;
 mod tidy;
