@@ -181,12 +181,7 @@ impl Clicks {
         Ok(decided)
     }
 
-    async fn confirm(
-        &self,
-        tx: &mut SqliteConnection,
-        press: &Press,
-        lang: Lang,
-    ) -> Result<Decided, sqlx::Error> {
+    async fn confirm(&self, tx: &mut SqliteConnection, press: &Press, lang: Lang) -> Result<Decided, sqlx::Error> {
         let Some(proposal) = proposals::find(&mut *tx, &press.proposal).await? else {
             return self.tell(tx, press, "not_found", &words::unknown_card(lang)).await;
         };
@@ -217,12 +212,7 @@ impl Clicks {
         }
     }
 
-    async fn cancel(
-        &self,
-        tx: &mut SqliteConnection,
-        press: &Press,
-        lang: Lang,
-    ) -> Result<Decided, sqlx::Error> {
+    async fn cancel(&self, tx: &mut SqliteConnection, press: &Press, lang: Lang) -> Result<Decided, sqlx::Error> {
         if let Some(proposal) = proposals::cancel(tx, &press.proposal, &press.who).await? {
             self.audit(tx, press, "cancelled", &proposal).await?;
             self.handled(tx, press, "cancelled").await?;

@@ -225,7 +225,8 @@ async fn k01_k02_killed_around_the_storing_of_a_message_slacks_retry_makes_one_t
         rig.crash().await;
         let work = sales_concierge::work::Work::open(&rig.data_dir().join("work.sqlite")).await.expect("work");
         let sales_concierge::work::Work::Sqlite { read, .. } = &work;
-        let seen: i64 = sqlx::query_scalar("SELECT count(*) FROM seen WHERE key LIKE 'm:%'").fetch_one(read).await.expect("seen");
+        let seen: i64 =
+            sqlx::query_scalar("SELECT count(*) FROM seen WHERE key LIKE 'm:%'").fetch_one(read).await.expect("seen");
         assert_eq!(seen, stored, "{point}");
         work.close().await;
         rig.start_bot_with(&[("FAILPOINTS", ""), ("SALES_CONCIERGE__SERVER__LISTEN", &listen)]).await;
@@ -302,10 +303,8 @@ async fn k14_a_press_and_the_end_of_the_cards_time_meet_and_exactly_one_of_them_
     let offers = (0..12).map(|_| rig.offered());
     let cards: Vec<Message> = futures::future::join_all(offers).await.into_iter().map(|(_, card)| card).collect();
     rig.settles().await;
-    rig.alter(
-        "UPDATE proposals SET expires_at = CAST(unixepoch('subsec') * 1000 AS INTEGER) + 20 + 6 * (rowid % 12)",
-    )
-    .await;
+    rig.alter("UPDATE proposals SET expires_at = CAST(unixepoch('subsec') * 1000 AS INTEGER) + 20 + 6 * (rowid % 12)")
+        .await;
     let presses = cards.iter().map(|card| async { rig.press_raw(&RawPress::on(card)).await.status });
     for status in futures::future::join_all(presses).await {
         assert_eq!(status, Some(200));
