@@ -12,7 +12,7 @@ use super::links::unlink;
 use crate::domain::Lang;
 use crate::words;
 
-/// Stands for an opening or closing `**` between the two readers. A noncharacter: [`super::visible`] has removed any
+/// Stands for an opening or closing `**` between the two readers. A noncharacter: [`super::visible()`] has removed any
 /// that the input held.
 const STRONG: char = '\u{fdd0}';
 
@@ -62,7 +62,7 @@ impl Block {
     }
 }
 
-/// Reads Markdown that [`super::visible`] has cleaned.
+/// Reads Markdown that [`super::visible()`] has cleaned.
 pub(super) fn parse(markdown: &str, lang: Lang) -> Vec<Block> {
     let marked = mark_strong(markdown);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
