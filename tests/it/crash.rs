@@ -327,7 +327,7 @@ async fn k17_an_executor_that_slept_through_its_lease_is_fenced_off() {
     .await;
     let (place, card) = rig.offered().await;
     rig.confirm(AOKI, &card).await;
-    rig.until("another executor has settled it", "SELECT epoch FROM proposals WHERE state = 'done'", 2).await;
+    rig.until("another executor has settled it", "SELECT coalesce(max(epoch), 0) FROM proposals WHERE state = 'done'", 2).await;
     rig.registered_once(&place, &card).await;
 }
 
@@ -348,7 +348,7 @@ async fn k17_the_whole_bot_sleeps_through_its_lease_and_goes_on() {
 }
 
 /// How many random schedules the suite runs, and the first one's seed; more of them by the environment.
-const SCHEDULES: u64 = 8;
+const SCHEDULES: u64 = 5;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn i01_i02_any_schedule_of_presses_and_kills_leaves_the_books_in_order() {
