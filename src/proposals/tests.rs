@@ -15,13 +15,7 @@ fn me() -> Person {
 
 fn new(call_index: u32) -> New {
     New {
-        slot: Slot {
-            turn: TurnId::new("turn"),
-            round: 1,
-            call_index,
-            origin_turn: TurnId::new("turn"),
-            depth: 0,
-        },
+        slot: Slot { turn: TurnId::new("turn"), round: 1, call_index, origin_turn: TurnId::new("turn"), depth: 0 },
         thread: ThreadKey { team: TeamId::new("T1"), channel: ChannelId::new("D1"), root: MessageTs::new("1.1") },
         requester: me(),
         lang: Lang::Ja,
@@ -191,7 +185,9 @@ fn steps(m: &Moment) -> Vec<Step> {
     for (n, executor) in m.executors.iter().enumerate() {
         match executor {
             None => steps.extend([Step::Confirm(n, "a"), Step::Confirm(n, "b"), Step::TakeOver(n)]),
-            Some(e) if e.heard == Heard::Nothing => steps.extend([Step::Call(n, true), Step::Call(n, false), Step::Die(n)]),
+            Some(e) if e.heard == Heard::Nothing => {
+                steps.extend([Step::Call(n, true), Step::Call(n, false), Step::Die(n)])
+            }
             Some(_) => steps.extend([Step::Settle(n), Step::Die(n)]),
         }
     }

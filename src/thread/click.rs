@@ -85,7 +85,17 @@ impl Clicks {
         clock: Clock,
         settings: proposals::Settings,
     ) -> Self {
-        Self { records, outbox, mcp, table, askers, approvals, clock, settings, turnstile: tokio::sync::Mutex::default() }
+        Self {
+            records,
+            outbox,
+            mcp,
+            table,
+            askers,
+            approvals,
+            clock,
+            settings,
+            turnstile: tokio::sync::Mutex::default(),
+        }
     }
 
     /// Handles one stored press, as far as nobody else is doing so. `false`: it is still due, and looking again at once
@@ -157,12 +167,7 @@ impl Clicks {
         Ok(decided)
     }
 
-    async fn confirm(
-        &self,
-        tx: &mut SqliteConnection,
-        press: &Press,
-        lang: Lang,
-    ) -> Result<Decided, sqlx::Error> {
+    async fn confirm(&self, tx: &mut SqliteConnection, press: &Press, lang: Lang) -> Result<Decided, sqlx::Error> {
         let Some(proposal) = proposals::find(&mut *tx, &press.proposal).await? else {
             return self.tell(tx, press, "not_found", &words::unknown_card(lang)).await;
         };
@@ -193,12 +198,7 @@ impl Clicks {
         }
     }
 
-    async fn cancel(
-        &self,
-        tx: &mut SqliteConnection,
-        press: &Press,
-        lang: Lang,
-    ) -> Result<Decided, sqlx::Error> {
+    async fn cancel(&self, tx: &mut SqliteConnection, press: &Press, lang: Lang) -> Result<Decided, sqlx::Error> {
         if let Some(proposal) = proposals::cancel(tx, &press.proposal, &press.who).await? {
             self.audit(tx, press, "cancelled", &proposal).await?;
             self.handled(tx, press, "cancelled").await?;

@@ -70,7 +70,10 @@ impl Rig {
         sample::load(&records, today()).await.expect("sample data");
         records.close().await;
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let settings = Settings { retry_scale: options.retry_scale.unwrap_or(0.002), ..Settings::new(sample::seed(), Clock::system()) };
+        let settings = Settings {
+            retry_scale: options.retry_scale.unwrap_or(0.002),
+            ..Settings::new(sample::seed(), Clock::system())
+        };
         let workspace = Workspace::start(listener, settings).await.expect("the workspace");
         let model = Model::start().await;
         let env = [
