@@ -148,7 +148,7 @@ async fn events(State(edge): State<Arc<Edge>>, headers: HeaderMap, body: Bytes) 
             Ok((outcome, text)) => answer(outcome, StatusCode::OK, text),
             Err(error) => down(&error),
         },
-        Err(refused) => refused,
+        Err(error) => unsigned(&error),
     };
     metrics::histogram!("slack_ack_seconds").record(begun.elapsed().as_secs_f64());
     answer
@@ -178,7 +178,7 @@ async fn interactions(State(edge): State<Arc<Edge>>, headers: HeaderMap, body: B
                 answer("not_understood", StatusCode::OK, String::new())
             }
         },
-        Err(refused) => refused,
+        Err(error) => unsigned(&error),
     };
     metrics::histogram!("slack_ack_seconds").record(begun.elapsed().as_secs_f64());
     answer
@@ -188,7 +188,7 @@ async fn interactions(State(edge): State<Arc<Edge>>, headers: HeaderMap, body: B
 async fn not_offered(State(edge): State<Arc<Edge>>, headers: HeaderMap, body: Bytes) -> Response {
     match verify(&edge, &headers, body) {
         Ok(_) => answer("ignored", StatusCode::OK, String::new()),
-        Err(refused) => refused,
+        Err(error) => unsigned(&error),
     }
 }
 
@@ -203,17 +203,19 @@ async fn ready(State(edge): State<Arc<Edge>>) -> Response {
     }
 }
 
-fn verify(edge: &Edge, headers: &HeaderMap, body: Bytes) -> Result<VerifiedBody, Response> {
+fn verify(edge: &Edge, headers: &HeaderMap, body: Bytes) -> Result<VerifiedBody, SignatureError> {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    edge.verifier.verify(header(SIGNATURE_HEADER), header(TIMESTAMP_HEADER), body, edge.clock.now()).map_err(|error| {
-        // A wrong clock refuses everything: say how wrong it is.
-        if let SignatureError::Stale { skew_s } = error {
-            tracing::warn!(skew_s, "request refused: its timestamp is too far from this machine's clock");
-        } else {
-            tracing::warn!(reason = %error, "request refused");
-        }
-        answer("unsigned", StatusCode::UNAUTHORIZED, String::new())
-    })
+    edge.verifier.verify(header(SIGNATURE_HEADER), header(TIMESTAMP_HEADER), body, edge.clock.now())
+}
+
+fn unsigned(error: &SignatureError) -> Response {
+    // A wrong clock refuses everything: say how wrong it is.
+    if let SignatureError::Stale { skew_s } = error {
+        tracing::warn!(skew_s, "request refused: its timestamp is too far from this machine's clock");
+    } else {
+        tracing::warn!(reason = %error, "request refused");
+    }
+    answer("unsigned", StatusCode::UNAUTHORIZED, String::new())
 }
 
 fn answer(outcome: Outcome, status: StatusCode, text: String) -> Response {

@@ -270,6 +270,7 @@ impl Turns {
                     if !drafts.is_empty() {
                         let answers = self.propose(run, round, &drafts, refused).await?;
                         items.extend(session.answer_drafts(answers));
+                        done.extend(drafts.into_iter().map(prepared));
                     }
                     history::append(&self.work, run.lease, run.turn, round, &items).await?;
                     known.extend(items);
@@ -416,6 +417,11 @@ impl Turns {
         }
         Ok(())
     }
+}
+
+/// What the line under the answer says of a write: that it was prepared.
+fn prepared(draft: Draft) -> Footer {
+    Footer { tool: draft.call.name, arguments: draft.call.arguments, period: None, ok: true }
 }
 
 /// Only a waiting card of the same person in the same conversation can be replaced.

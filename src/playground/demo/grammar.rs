@@ -161,6 +161,7 @@ fn finish(text: Text, cues: &[CueAt], condition: Option<(Range<usize>, Test)>, l
     for clause in &clauses {
         clause_intents(&text, clause, lang, &mut intents);
     }
+    drop_bare_repetitions(&mut intents);
     attach(&text, &mut intents, condition, lang);
     Request { intents, text, cueless }
 }
@@ -364,16 +365,15 @@ fn clause_intents(text: &Text, clause: &Clause, lang: Lang, intents: &mut Vec<In
         intents.extend(registrations(text, range, &who, lang));
         return;
     }
-    if cue == Some(Cue::Seek) {
-        // フランスの首都を探して seeks no customer.
-        let taken: Vec<Range<usize>> = who.iter().map(|w| w.0.clone()).collect();
-        let customer = match lang {
-            Lang::Ja => !text.codes.is_empty() || says(text, range, &["さん", "様", "さま", "御中"]),
-            Lang::En => !who.is_empty() && !names::leftover(text, range.clone(), &taken),
-        };
-        if !customer {
-            return;
-        }
+    let taken: Vec<Range<usize>> = who.iter().map(|w| w.0.clone()).collect();
+    // フランスの首都を探して seeks no customer; nor does anything without a word that says what is asked.
+    let certain = match lang {
+        _ if who.iter().any(|w| matches!(w.1, Who::Code(_))) => true,
+        Lang::Ja => !who.is_empty() && says(text, range, &["さん", "様", "さま", "御中"]),
+        Lang::En => !who.is_empty() && !names::leftover(text, range.clone(), &taken),
+    };
+    if matches!(cue, None | Some(Cue::Seek)) && !certain {
+        return;
     }
     let refused = own_dates(text, range).find_map(|d| match d.meaning {
         Meaning::Refused(why) => Some(Intent::BadDate { words: d.words.clone(), why }),
@@ -384,11 +384,7 @@ fn clause_intents(text: &Text, clause: &Clause, lang: Lang, intents: &mut Vec<In
         return;
     }
     let period = joined_period(&periods(text, range));
-    let cue = cue.or_else(|| match (&who.is_empty(), period) {
-        (false, Some(_)) => Some(Cue::Sales),
-        (false, None) if !text.codes.is_empty() || says(text, range, &["さん", "様", "さま"]) => Some(Cue::Find),
-        _ => None,
-    });
+    let cue = cue.unwrap_or(if period.is_some() { Cue::Sales } else { Cue::Find });
     let overall = says(
         text,
         range,
@@ -407,23 +403,22 @@ fn clause_intents(text: &Text, clause: &Clause, lang: Lang, intents: &mut Vec<In
         ],
     );
     let who: Vec<Who> = match (who.is_empty() && !overall, intents.last().and_then(Intent::who)) {
-        (true, Some(before)) if cue.is_some_and(Cue::is_figures) => vec![before],
+        (true, Some(before)) if cue.is_figures() => vec![before],
         _ => who.into_iter().map(|w| w.1).collect(),
     };
     let each =
         || -> Vec<Option<Who>> { if who.is_empty() { vec![None] } else { who.iter().cloned().map(Some).collect() } };
     match cue {
-        None => {}
-        Some(Cue::Mine) => intents.push(Intent::Mine { period }),
-        Some(Cue::Total) => {
+        Cue::Mine => intents.push(Intent::Mine { period }),
+        Cue::Total => {
             let group = group(text, range);
             intents.extend(each().into_iter().map(|who| Intent::Total { who, period, group }));
         }
-        Some(Cue::Sales) if who.is_empty() => {
+        Cue::Sales if who.is_empty() => {
             intents.push(Intent::Total { who: None, period, group: Some(group(text, range).unwrap_or("customer")) });
         }
-        Some(Cue::Sales) => intents.extend(who.into_iter().map(|who| Intent::Sales { who, period })),
-        Some(_) => {
+        Cue::Sales => intents.extend(who.into_iter().map(|who| Intent::Sales { who, period })),
+        _ => {
             let contact = clause.cues.contains(&Cue::Contact);
             let all = says(text, range, &["一覧", "リスト", "全員", "list", "all"]);
             intents.extend(each().into_iter().map(|who| Intent::Customer { all: all && who.is_none(), who, contact }));
@@ -557,8 +552,19 @@ fn within(words: &str, period: Option<Period>, found: &Found, days: &[NaiveDate]
     }
 }
 
+/// …登録したい。ただし…の場合に登録を行う: the second verb repeats the first.
+fn drop_bare_repetitions(intents: &mut Vec<Intent>) {
+    let bare = |i: &Intent| {
+        matches!(i, Intent::Register(r)
+            if r.products.is_none() && r.price == Price::Missing && r.date == Day::Missing && r.who.is_none())
+    };
+    if intents.iter().any(|i| matches!(i, Intent::Register(_)) && !bare(i)) {
+        intents.retain(|i| !bare(i));
+    }
+}
+
 /// Gives a condition to the registration it governs; what that one lacks may stand in the condition.
-fn attach(text: &Text, intents: &mut [Intent], condition: Option<(Range<usize>, Test)>, lang: Lang) {
+fn attach(text: &Text, intents: &mut Vec<Intent>, condition: Option<(Range<usize>, Test)>, lang: Lang) {
     let Some((range, test)) = condition else { return };
     let period = text
         .dates
@@ -572,14 +578,26 @@ fn attach(text: &Text, intents: &mut [Intent], condition: Option<(Range<usize>, 
         .find(|(r, _)| range.contains(&r.start))
         .map(|(_, code)| Who::Code(code.clone()))
         .or_else(|| conditions::name(text, range.clone(), lang).map(Who::Name));
+    let mut who = who;
+    let mut period = joined_period(&period);
+    // 今月の件数を確認して、0件なら…: what is looked up first is what the condition is about.
+    let looked_up = match intents.as_slice() {
+        [Intent::Sales { who, period }, Intent::Register(_), ..] => Some((Some(who.clone()), *period)),
+        [Intent::Total { who, period, .. }, Intent::Register(_), ..] => Some((who.clone(), *period)),
+        _ => None,
+    };
+    if let Some((of, when)) =
+        looked_up.filter(|_| says(text, &(0..text.len()), &["確認", "調べ", "check", "see if", "look up"]))
+    {
+        who = who.or(of);
+        period = period.or(when);
+        intents.remove(0);
+    }
     for intent in intents.iter_mut() {
         if let Intent::Register(registration) = intent {
             registration.who = registration.who.take().or_else(|| who.clone());
-            registration.condition = Some(Condition {
-                who: who.clone().or_else(|| registration.who.clone()),
-                period: joined_period(&period),
-                test,
-            });
+            registration.condition =
+                Some(Condition { who: who.clone().or_else(|| registration.who.clone()), period, test });
         }
     }
 }

@@ -29,6 +29,8 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// People of the sample farm.
 pub const AOKI: &str = "U0AOKI";
+/// Reads English, lives in London.
+pub const EMMA: &str = "U0EMMA";
 
 /// A bot with everything around it. Dropping it kills the processes and removes the folder.
 pub struct Rig {
