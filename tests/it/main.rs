@@ -3,3 +3,5 @@
 mod harness;
 
 mod conversation;
+mod invariants;
+mod slack_edge;
