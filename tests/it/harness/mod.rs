@@ -5,6 +5,7 @@
 
 pub mod model;
 pub mod raw;
+pub mod scan;
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
