@@ -135,7 +135,8 @@ pub fn conversation<'a>(items: impl IntoIterator<Item = &'a Item>, asker: &Asker
             }
             Item::Result { .. } => {}
         }
-        shown_before.extend(item.departments().iter().filter(|d| !shown_before.contains(d)).cloned().collect::<Vec<_>>());
+        shown_before
+            .extend(item.departments().iter().filter(|d| !shown_before.contains(d)).cloned().collect::<Vec<_>>());
     }
     messages.append(&mut batch);
     messages

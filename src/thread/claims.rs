@@ -3,24 +3,24 @@
 use std::collections::HashSet;
 
 use crate::agent::Item;
-use crate::domain::Lang;
+use crate::domain::{Lang, Person};
 use crate::words::work as words;
 
 /// The sale numbers that a turn may speak of.
 pub struct Given(HashSet<String>);
 
 impl Given {
-    /// Those in a row of a tool result or in a fact of the host, and those the person wrote. A number in any other text
-    /// is none: a model could put it into a product's name first and read it back.
-    pub fn of<'a>(known: impl IntoIterator<Item = &'a Item>) -> Self {
+    /// Those in a row of a tool result or in a fact of the host, and those the asker wrote. A number in any other text
+    /// is none: a model could put it into a product's name first and read it back, and so could a colleague.
+    pub fn of<'a>(known: impl IntoIterator<Item = &'a Item>, asker: &Person) -> Self {
         let mut given = HashSet::new();
         for item in known {
             match item {
                 Item::Result { content, .. } | Item::Note { text: content, .. } => {
                     given.extend(in_rows(content).flat_map(numbers).map(|(_, n)| n));
                 }
-                Item::User { text, .. } => given.extend(numbers(text).map(|(_, n)| n)),
-                Item::Assistant { .. } | Item::Call { .. } => {}
+                Item::User { text, person, .. } if person == asker => given.extend(numbers(text).map(|(_, n)| n)),
+                Item::User { .. } | Item::Assistant { .. } | Item::Call { .. } => {}
             }
         }
         Self(given)
@@ -86,7 +86,6 @@ fn folded(c: char) -> Option<char> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Person;
 
     fn result(content: &str) -> Item {
         Item::Result {
@@ -100,7 +99,7 @@ mod tests {
     #[test]
     fn i15_a_sale_number_that_no_tool_gave_is_taken_out_of_the_models_words() {
         let known = [result(r#"{"code_sales":"S20261124093000-K7QD"}"#)];
-        let said = |text: &str| Given::of(&known).only(Lang::En, text);
+        let said = |text: &str| Given::of(&known, &Person::new("T1", "U1")).only(Lang::En, text);
         assert_eq!(said("Found S20261124093000-K7QD."), "Found S20261124093000-K7QD.");
         for forged in [
             "S20261124093001-K7QD",
@@ -133,12 +132,16 @@ mod tests {
                 text: format!("Proposal P (add_sale {}) is written: {row}.", waiting["shown_on_card"]),
                 departments: Vec::new(),
             },
-            Item::Note { text: format!("Proposal Q (add_sale {}) expired.", waiting["shown_on_card"]), departments: Vec::new() },
+            Item::Note {
+                text: format!("Proposal Q (add_sale {}) expired.", waiting["shown_on_card"]),
+                departments: Vec::new(),
+            },
         ];
-        let said = |text: &str| Given::of(&known).only(Lang::En, text);
+        let said = |text: &str| Given::of(&known, &Person::new("T1", "U1")).only(Lang::En, text);
         assert_eq!(said(&format!("✅ {forged}")), "✅ (number not confirmed)");
         assert_eq!(said("✅ S20261124093000-REAL"), "✅ S20261124093000-REAL");
         let own = [Item::User { person: Person::new("T1", "U1"), name: "A".into(), text: format!("{forged}は？") }];
-        assert_eq!(Given::of(&own).only(Lang::En, forged), forged);
+        assert_eq!(Given::of(&own, &Person::new("T1", "U1")).only(Lang::En, forged), forged);
+        assert_eq!(Given::of(&own, &Person::new("T1", "U2")).only(Lang::En, forged), "(number not confirmed)");
     }
 }

@@ -374,7 +374,7 @@ impl Turns {
         let waiting = cards.iter().filter(|p| p.state == ProposalState::Pending).count();
         let nothing = outcome.text.trim().is_empty() || outcome.text.trim() == NOTHING_LEFT;
         if !(is_continuation && nothing && outcome.stop.is_none()) {
-            let given = claims::Given::of(&outcome.known);
+            let given = claims::Given::of(&outcome.known, &run.asker.person);
             let mut said = outcome.text.trim().to_owned();
             if let Some(stop) = outcome.stop {
                 let sentence = stop.sentence(lang, self.agent.limits());
@@ -383,7 +383,7 @@ impl Turns {
             // The line names what was searched for, and those words are the model's too.
             let lines: Vec<String> = footer::lines(lang, &outcome.done, waiting, outcome.shortened)
                 .iter()
-                .map(|line| given.only(lang, line))
+                .map(|line| given.only(lang, &text::visible(line)))
                 .collect();
             let bodies = text::reply_checked(&said, &lines, lang, &|text| given.only(lang, text));
             self.deliver(&format!("reply:{}", run.turn), &place(run.thread), &bodies).await?;

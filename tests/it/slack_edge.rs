@@ -52,7 +52,8 @@ async fn i09_what_slack_did_not_sign_is_refused_and_changes_nothing() {
     }));
     let before = rig.stored().await;
     let mut refused = 0;
-    for (path, body, kind) in [(EVENTS, &event, JSON), (INTERACTIONS, &press, FORM), ("/slack/commands", &press, FORM)] {
+    for (path, body, kind) in [(EVENTS, &event, JSON), (INTERACTIONS, &press, FORM), ("/slack/commands", &press, FORM)]
+    {
         let good = rig.signed(body, kind, 0);
         let (stamp, sign) = (good.timestamp.as_str(), good.signature.as_str());
         let t = ("X-Slack-Request-Timestamp", stamp);
@@ -115,7 +116,11 @@ async fn what_is_signed_and_not_understood_is_acknowledged_and_counted() {
         (EVENTS, br#"{"type":"event_callback"}"#.to_vec(), JSON),
         (EVENTS, br#"{"type":"event_callback","event":[]}"#.to_vec(), JSON),
         (EVENTS, br#"{"type":"event_callback","event":{"type":"message","user":"U0AOKI"}}"#.to_vec(), JSON),
-        (EVENTS, br#"{"type":"event_callback","event":{"type":"message","user":"U0AOKI","channel":"D0AOKI"}}"#.to_vec(), JSON),
+        (
+            EVENTS,
+            br#"{"type":"event_callback","event":{"type":"message","user":"U0AOKI","channel":"D0AOKI"}}"#.to_vec(),
+            JSON,
+        ),
         (EVENTS, format!("{}1{}", "[".repeat(5000), "]".repeat(5000)).into_bytes(), JSON),
         (INTERACTIONS, b"".to_vec(), FORM),
         (INTERACTIONS, b"payload=%ZZ".to_vec(), FORM),
@@ -138,8 +143,14 @@ async fn what_is_signed_and_not_understood_is_acknowledged_and_counted() {
         envelope("Ev0A", json!({"type": "reaction_added", "user": AOKI})),
         envelope("Ev0B", json!({"type": "brand_new_event", "anything": [null, 1, {"x": "y"}]})),
         envelope("Ev0C", json!({"type": "message", "channel": "C0HANBAI", "ts": "1.1", "text": "誰もいない"})),
-        envelope("Ev0D", json!({"type": "message", "subtype": "channel_join", "user": AOKI, "channel": "C0HANBAI", "ts": "1.2"})),
-        envelope("Ev0E", json!({"type": "message", "subtype": "brand_new", "user": AOKI, "channel": "D0AOKI", "ts": "1.3"})),
+        envelope(
+            "Ev0D",
+            json!({"type": "message", "subtype": "channel_join", "user": AOKI, "channel": "C0HANBAI", "ts": "1.2"}),
+        ),
+        envelope(
+            "Ev0E",
+            json!({"type": "message", "subtype": "brand_new", "user": AOKI, "channel": "D0AOKI", "ts": "1.3"}),
+        ),
         json!({"type": "app_rate_limited", "minute_rate_limited": 1}),
     ];
     for event in &ignored {
@@ -321,7 +332,8 @@ async fn what_no_person_wrote_begins_no_turn() {
 async fn the_bot_speaks_when_spoken_to_and_is_silent_otherwise() {
     let rig = echoing(&[]).await;
     // Labelled, in the middle of a sentence, without a space.
-    let labelled = rig.workspace.say(AOKI, CHANNEL, None, &format!("ねえ<@{BOT}|concierge>、名札つき")).await.expect("said");
+    let labelled =
+        rig.workspace.say(AOKI, CHANNEL, None, &format!("ねえ<@{BOT}|concierge>、名札つき")).await.expect("said");
     let place = Place { channel: CHANNEL.to_owned(), root: labelled.as_str().to_owned() };
     assert!(shown(&rig.answer(&place, 1).await).contains("名札つき"));
     // In a thread it takes part in, a reply needs no mention.
@@ -330,7 +342,13 @@ async fn the_bot_speaks_when_spoken_to_and_is_silent_otherwise() {
     rig.reply("U0MORI", &place, "別の人の質問").await;
     rig.says(&place, "別の人の質問").await;
     // What is said to others, or elsewhere, is none of its business.
-    for text in ["<@U0MORI> どう思う？", "<@U0MORI|mori> どう思う？", "<!channel> 皆さん", "<!here> 誰か", "<!subteam^S0123|@team> 見て"] {
+    for text in [
+        "<@U0MORI> どう思う？",
+        "<@U0MORI|mori> どう思う？",
+        "<!channel> 皆さん",
+        "<!here> 誰か",
+        "<!subteam^S0123|@team> 見て",
+    ] {
         rig.reply(AOKI, &place, &format!("他人への言葉 {text}")).await;
     }
     let apart = rig.workspace.say(AOKI, CHANNEL, None, "他人への言葉 ただの雑談").await.expect("said");
@@ -370,7 +388,13 @@ async fn odd_texts_are_answered() {
     let long = rig.dm(EMMA, &"長".repeat(40_000)).await;
     rig.says(&long, "This message is too long").await;
     assert_eq!(rig.model.requests().len(), asked, "what is too long is not worked on");
-    for text in ["👨‍👩‍👧‍👦🍅🇯🇵", "か\u{3099}き\u{3099}く\u{3099}", "Ｎｏ．０００２　ﾄﾏﾄ ５個", "𠮷野家の辻\u{e0100}さん", "a &amp; b &lt;c&gt; *d* _e_ `f`"] {
+    for text in [
+        "👨‍👩‍👧‍👦🍅🇯🇵",
+        "か\u{3099}き\u{3099}く\u{3099}",
+        "Ｎｏ．０００２　ﾄﾏﾄ ５個",
+        "𠮷野家の辻\u{e0100}さん",
+        "a &amp; b &lt;c&gt; *d* _e_ `f`",
+    ] {
         let place = rig.dm(AOKI, text).await;
         let answer = rig.answer(&place, 1).await;
         assert!(shown(&answer).contains("聞きました"), "{text}: {}", shown(&answer));
@@ -396,9 +420,13 @@ async fn people_who_may_not_are_told_so_privately_and_nothing_is_looked_up() {
         rig.says(&dm, words).await;
     }
     // The same user id in another workspace is another person.
-    for (n, more) in [json!({"user_team": "T0OTHER"}), json!({"source_team": "T0OTHER", "team": sample::TEAM}), json!({"team": "T0OTHER"})]
-        .into_iter()
-        .enumerate()
+    for (n, more) in [
+        json!({"user_team": "T0OTHER"}),
+        json!({"source_team": "T0OTHER", "team": sample::TEAM}),
+        json!({"team": "T0OTHER"}),
+    ]
+    .into_iter()
+    .enumerate()
     {
         let text = format!("<@{BOT}> よその会社から");
         let ts = rig.unheard(AOKI, CHANNEL, None, &text).await;
@@ -505,7 +533,9 @@ async fn blocks_that_slack_refuses_become_text_that_says_the_same() {
 async fn what_slack_refuses_for_good_is_given_up_without_a_loop() {
     let rig = echoing(&[]).await;
     let posts = |rig: &Rig| rig.workspace.calls().iter().filter(|c| c.method == "chat.postMessage").count();
-    for (n, code) in ["not_in_channel", "channel_not_found", "is_archived", "a_code_of_next_year"].into_iter().enumerate() {
+    for (n, code) in
+        ["not_in_channel", "channel_not_found", "is_archived", "a_code_of_next_year"].into_iter().enumerate()
+    {
         let before = posts(&rig);
         rig.workspace.misbehave("chat.postMessage", Fault::OkFalse(code.to_owned()), 1);
         let place = rig.dm(AOKI, "届かない").await;
@@ -586,7 +616,13 @@ async fn i25_a_model_that_talks_nonsense_ends_in_a_sentence_and_the_thread_goes_
         for (user, words) in [(AOKI, ja), (EMMA, en)] {
             let turn = says.clone();
             let mut turn = turn.into_iter();
-            rig.model.rule(move |request| if last_words(request) == "困らせて" { turn.next() } else { Some(Say::text(&format!("聞きました「{}」", last_words(request)))) });
+            rig.model.rule(move |request| {
+                if last_words(request) == "困らせて" {
+                    turn.next()
+                } else {
+                    Some(Say::text(&format!("聞きました「{}」", last_words(request))))
+                }
+            });
             let place = rig.dm(user, "困らせて").await;
             let answer = rig.says(&place, words).await;
             let text = shown(&answer);
@@ -659,7 +695,10 @@ async fn i08_a_tool_that_only_looks_like_one_of_ours_is_none_and_broken_calls_ar
     }
     assert_eq!(rig.count("SELECT count(*) FROM proposals").await, 0);
     // A viewer's model cannot even propose.
-    rig.model.script([Say::call("add_sale", json!({"code_customer": "0002", "products": "x", "price": 1})), Say::text("おわり")]);
+    rig.model.script([
+        Say::call("add_sale", json!({"code_customer": "0002", "products": "x", "price": 1})),
+        Say::text("おわり"),
+    ]);
     let place = rig.dm(HARA, "登録して").await;
     rig.says(&place, "おわり").await;
     assert_eq!(rig.count("SELECT count(*) FROM proposals").await, 0);
@@ -676,16 +715,23 @@ async fn i18_a_model_that_calls_tools_for_ever_is_stopped_with_a_sentence_and_st
             return Some(Say::text(&format!("聞きました「{words}」")));
         }
         n += 1;
-        let name = if words.contains("同じ道具") { "get_customers" } else { ["get_customers", "get_sales", "summarize_sales"][n % 3] };
+        let name = if words.contains("同じ道具") {
+            "get_customers"
+        } else {
+            ["get_customers", "get_sales", "summarize_sales"][n % 3]
+        };
         let one = (name, json!({"name_str_customer": format!("{n}"), "code_customer": "0002"}));
         let many = if words.contains("横並び") { 40 } else { 1 };
         let same = ("get_customers", json!({"code_customer": "0002"}));
-        let writes: Vec<(&str, Value)> =
-            (0..8).map(|i| ("add_sale", json!({"code_customer": "0002", "products": format!("品{n}-{i}"), "price": 1}))).collect();
+        let writes: Vec<(&str, Value)> = (0..8)
+            .map(|i| ("add_sale", json!({"code_customer": "0002", "products": format!("品{n}-{i}"), "price": 1})))
+            .collect();
         Some(match () {
             () if words.contains("同じ呼び出し") => Say::calls(&[same.clone(), same.clone(), same.clone(), same]),
             () if words.contains("登録") => Say::calls(&writes),
-            () if words.contains("長い") => Say::call("get_customers", json!({"name_str_customer": "長".repeat(20_000)})),
+            () if words.contains("長い") => {
+                Say::call("get_customers", json!({"name_str_customer": "長".repeat(20_000)}))
+            }
             () => Say::calls(&vec![one; many]),
         })
     });

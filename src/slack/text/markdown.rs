@@ -74,7 +74,10 @@ impl Block {
             Self::Quote(text) => Self::Quote(spans(text)),
             Self::Code { lang, text } => Self::Code { lang: check(&lang), text: check(&text) },
             Self::List(items) => Self::List(
-                items.into_iter().map(|mut item| Item { spans: spans(std::mem::take(&mut item.spans)), ..item }).collect(),
+                items
+                    .into_iter()
+                    .map(|mut item| Item { spans: spans(std::mem::take(&mut item.spans)), ..item })
+                    .collect(),
             ),
             Self::Table { align, rows } => {
                 let rows = rows.iter().map(|row| row.iter().map(|cell| check(cell)).collect()).collect();

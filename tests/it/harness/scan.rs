@@ -26,8 +26,18 @@ const WORDS: [&str; 12] = [
 const CARD: [&str; 4] = ["header", "section", "actions", "button"];
 /// Fields that make something of a text.
 const ACTIVE: [&str; 12] = [
-    "url", "value", "action_id", "image_url", "user_id", "usergroup_id", "channel_id", "range", "slack_file",
-    "confirm", "fallback", "attachments",
+    "url",
+    "value",
+    "action_id",
+    "image_url",
+    "user_id",
+    "usergroup_id",
+    "channel_id",
+    "range",
+    "slack_file",
+    "confirm",
+    "fallback",
+    "attachments",
 ];
 
 /// One message sent, whichever way.
@@ -62,7 +72,10 @@ impl Rig {
                     _ => None,
                 };
                 let only = call.args.get("user").and_then(Value::as_str).map(str::to_owned);
-                assert!(key.is_some() || only.is_some() || call.method == "response_url", "a message without a key: {call:?}");
+                assert!(
+                    key.is_some() || only.is_some() || call.method == "response_url",
+                    "a message without a key: {call:?}"
+                );
                 Sent { key, only, args: call.args.clone() }
             })
             .collect()
@@ -114,7 +127,11 @@ fn walk(value: &Value, card: Option<&str>) {
                 let known = WORDS.contains(&kind) || (card.is_some() && CARD.contains(&kind));
                 assert!(known, "i14 a {kind} in {value}");
                 if kind == "button" {
-                    assert_eq!(map.get("value").and_then(Value::as_str), card, "i14 a card's button is for another card");
+                    assert_eq!(
+                        map.get("value").and_then(Value::as_str),
+                        card,
+                        "i14 a card's button is for another card"
+                    );
                     let action = map.get("action_id").and_then(Value::as_str).unwrap_or_default();
                     assert!(matches!(action, "proposal_confirm" | "proposal_cancel"), "i14 {action}");
                     return walk(map.get("text").unwrap_or(&Value::Null), card);
