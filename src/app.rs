@@ -189,6 +189,14 @@ impl App {
         self.listener.local_addr()
     }
 
+    /// Where the metrics are, if they are served.
+    ///
+    /// # Errors
+    /// When the listener is gone.
+    pub fn metrics_address(&self) -> std::io::Result<Option<SocketAddr>> {
+        self.metrics.as_ref().map(TcpListener::local_addr).transpose()
+    }
+
     /// The process of the sales server.
     pub fn sales_server_pid(&self) -> Option<u32> {
         self.mcp.server_pid()

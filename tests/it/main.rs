@@ -17,3 +17,5 @@ mod crash;
 mod page;
 mod playground;
 mod tidy;
+mod invariants;
+mod slack_edge;
