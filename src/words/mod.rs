@@ -20,9 +20,9 @@ macro_rules! words {
 }
 
 pub mod cards;
+pub mod demo;
 pub mod page;
 pub mod playground;
 pub mod presses;
-pub mod demo;
 pub mod replies;
 pub mod work;
