@@ -72,3 +72,31 @@ pub async fn append(db: impl SqliteExecutor<'_>, entry: Entry<'_>) -> Result<(),
     .await?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::Records;
+
+    #[tokio::test]
+    async fn i24_a_row_once_appended_can_be_neither_changed_nor_deleted() {
+        let dir = tempfile::tempdir().unwrap();
+        let records = Records::open(&dir.path().join("records.db")).await.unwrap();
+        let entry = Entry {
+            actor: "test",
+            on_behalf: &Person::new("T1", "U1"),
+            event: "tool_answered",
+            tool: None,
+            risk: Risk::Low,
+            proposal: None,
+            detail: serde_json::json!({}),
+        };
+        append(records.quick(), entry).await.unwrap();
+        for sql in ["UPDATE audit SET risk = 'high'", "DELETE FROM audit"] {
+            assert!(sqlx::query(sql).execute(records.durable()).await.is_err(), "{sql}");
+        }
+        let (on_behalf, risk): (String, String) =
+            sqlx::query_as("SELECT on_behalf, risk FROM audit").fetch_one(records.read()).await.unwrap();
+        assert_eq!((on_behalf.as_str(), risk.as_str()), ("slack:T1:U1", "low"));
+    }
+}

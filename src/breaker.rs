@@ -30,7 +30,10 @@ struct State {
 impl Breaker {
     /// A closed breaker; `target` labels the metric.
     pub fn new(target: impl Into<String>) -> Self {
-        Self { target: target.into(), open: OPEN, state: Mutex::default() }
+        let breaker = Self { target: target.into(), open: OPEN, state: Mutex::default() };
+        // So that the series is there before the first failure.
+        breaker.gauge(0.0);
+        breaker
     }
 
     /// Whether to try. When the time of an open breaker is over, the first caller who asks gets the trial.

@@ -8,7 +8,6 @@
 //! Not promised: that a write which ended in an error was not carried out. For a write every [`McpError`] means that the
 //! outcome is unknown.
 
-use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
@@ -18,11 +17,11 @@ use std::time::Duration;
 use rmcp::RoleClient;
 use rmcp::ServiceExt;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ClientConfig, ErrorCode, Implementation, JsonObject, RequestMetaObject, Tool,
+    CallToolRequestParams, CallToolResult, ClientConfig, ErrorCode, Implementation, JsonObject, RequestMetaObject,
 };
 use rmcp::service::{Peer, RunningService, ServiceError};
 use rmcp::transport::TokioChildProcess;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, timeout};
 
@@ -30,6 +29,15 @@ use crate::breaker::Breaker;
 use crate::domain::{Clock, Person};
 use crate::policy::{AllowedCall, Kind};
 use crate::tokens::{CallerSigner, META_APPROVAL, META_CALLER};
+
+mod catalogue;
+#[cfg(test)]
+pub(crate) mod fake;
+#[cfg(test)]
+mod tests;
+
+use catalogue::Catalogue;
+pub use catalogue::ToolSpec;
 
 /// How long a new server may take until it has listed its tools.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -51,19 +59,6 @@ pub struct Settings {
     pub env: Vec<(OsString, OsString)>,
     /// How long one call may take.
     pub call_timeout: Duration,
-}
-
-/// One tool as the server describes it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ToolSpec {
-    /// Its name.
-    pub name: String,
-    /// For the model.
-    pub description: String,
-    /// JSON Schema of the arguments: always an object with `properties`, without `$schema`.
-    pub input_schema: Map<String, Value>,
-    /// The server's own word on it; a hint that decides nothing.
-    pub read_only_hint: Option<bool>,
 }
 
 /// What a tool answered.
@@ -131,13 +126,6 @@ struct Connection {
     peer: Peer<RoleClient>,
     service: RunningService<RoleClient, ClientConfig>,
     pid: Option<u32>,
-}
-
-/// What the server offered when the connection was last made.
-#[derive(Default)]
-struct Catalogue {
-    tools: Arc<Vec<ToolSpec>>,
-    outputs: HashMap<String, jsonschema::Validator>,
 }
 
 struct Restart {
@@ -382,54 +370,11 @@ impl Mcp {
     }
 }
 
-impl Catalogue {
-    fn of(tools: Vec<Tool>) -> Self {
-        let mut specs: Vec<ToolSpec> = Vec::new();
-        let mut outputs = HashMap::new();
-        for tool in tools {
-            if specs.iter().any(|s| s.name == tool.name) {
-                tracing::error!(tool = %tool.name, "listed twice; only the first is offered");
-                continue;
-            }
-            if let Some(schema) = &tool.output_schema {
-                match jsonschema::validator_for(&Value::Object(schema.as_ref().clone())) {
-                    Ok(validator) => outputs.insert(tool.name.to_string(), validator),
-                    Err(error) => {
-                        tracing::error!(tool = %tool.name, %error, "not offered: its output schema is no schema");
-                        continue;
-                    }
-                };
-            }
-            specs.push(ToolSpec {
-                name: tool.name.to_string(),
-                description: tool.description.map(|d| d.to_string()).unwrap_or_default(),
-                input_schema: normalised(tool.input_schema.as_ref().clone()),
-                read_only_hint: tool.annotations.and_then(|a| a.read_only_hint),
-            });
-        }
-        Self { tools: Arc::new(specs), outputs }
-    }
-}
-
 fn invalid_arguments(sentence: &str) -> ToolOutput {
     let data = json!({ "error": sentence, "code": "invalid_arguments", "departments": [] });
     ToolOutput { is_error: true, structured: json!({ "status": "error", "data": data }) }
 }
 
-/// Some model endpoints refuse a schema that names its dialect or has no `properties`.
-fn normalised(mut schema: JsonObject) -> Map<String, Value> {
-    schema.remove("$schema");
-    schema.remove("title");
-    schema.entry("type").or_insert_with(|| "object".into());
-    schema.entry("properties").or_insert_with(|| Value::Object(Map::new()));
-    schema
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
-
-#[cfg(test)]
-pub(crate) mod fake;
-#[cfg(test)]
-mod tests;

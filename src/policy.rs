@@ -318,24 +318,23 @@ mod tests {
                 assert_eq!(proposed.replaces(), Some("P1"));
                 assert_eq!(Value::Object(proposed.arguments().clone()), json!({"price": 600}));
             }
-            other => panic!("{other:?}"),
+            other => unreachable!("{other:?}"),
         }
     }
 
     #[test]
     fn each_counter_denies_in_its_own_words() {
-        let reached: [(Deny, fn(&mut Counters)); 6] = [
-            (Deny::CallsSpent, |c| c.calls_spent = true),
-            (Deny::RoundsInARow, |c| c.rounds_in_a_row = true),
-            (Deny::Repeated, |c| c.repeated = true),
-            (Deny::TooOften, |c| c.too_often = true),
-            (Deny::ProposalsSpent, |c| c.proposals_spent = true),
-            (Deny::ArgumentsTooLong, |c| c.arguments_too_long = true),
+        let none = Counters::default();
+        let reached = [
+            (Deny::CallsSpent, Counters { calls_spent: true, ..none }),
+            (Deny::RoundsInARow, Counters { rounds_in_a_row: true, ..none }),
+            (Deny::Repeated, Counters { repeated: true, ..none }),
+            (Deny::TooOften, Counters { too_often: true, ..none }),
+            (Deny::ProposalsSpent, Counters { proposals_spent: true, ..none }),
+            (Deny::ArgumentsTooLong, Counters { arguments_too_long: true, ..none }),
         ];
         let mut sentences = BTreeSet::new();
-        for (deny, set) in reached {
-            let mut counters = Counters::default();
-            set(&mut counters);
+        for (deny, counters) in reached {
             let decided = decide(&Table::default(), Role::Sales, &call("add_sale", json!({})), &counters);
             assert!(matches!(decided, Decision::Deny(d) if d == deny), "{decided:?}");
             assert!(sentences.insert(deny.sentence()));

@@ -102,3 +102,45 @@ pub async fn set_active(db: &mut SqliteConnection, who: &Person, active: bool) -
         .await?;
     Ok(done.rows_affected() > 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::Records;
+
+    fn hana(role: Role, active: bool) -> Staff {
+        Staff {
+            person: Person::new("T1", "U1"),
+            display_name: "営業 はな".into(),
+            role,
+            departments: vec!["野菜".into()],
+            active,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_record_reads_back_as_it_was_put_and_is_replaced_by_the_next() {
+        let dir = tempfile::tempdir().unwrap();
+        let records = Records::open(&dir.path().join("records.db")).await.unwrap();
+        let mut tx = records.begin_durable().await.unwrap();
+        put(&mut tx, &hana(Role::Sales, true)).await.unwrap();
+        put(&mut tx, &hana(Role::Manager, true)).await.unwrap();
+        tx.commit().await.unwrap();
+        let who = Person::new("T1", "U1");
+        assert_eq!(find(records.read(), &who).await.unwrap(), Some(hana(Role::Manager, true)));
+        assert_eq!(find(records.read(), &Person::new("T2", "U1")).await.unwrap(), None, "the team is part of who");
+        let mut tx = records.begin_durable().await.unwrap();
+        assert!(set_active(&mut tx, &who, false).await.unwrap());
+        assert!(!set_active(&mut tx, &Person::new("T1", "U2"), false).await.unwrap());
+        tx.commit().await.unwrap();
+        assert_eq!(list(records.read()).await.unwrap(), [hana(Role::Manager, false)]);
+    }
+
+    #[test]
+    fn a_department_is_seen_by_its_people_and_admins_while_they_are_active() {
+        assert!(hana(Role::Sales, true).sees("野菜"));
+        assert!(!hana(Role::Manager, true).sees("果物"));
+        assert!(hana(Role::Admin, true).sees("果物"));
+        assert!(!hana(Role::Admin, false).sees("野菜"));
+    }
+}

@@ -450,3 +450,6 @@ fn open<T: for<'de> Deserialize<'de>>(
     }
     Ok(claims.rest)
 }
+
+#[cfg(test)]
+mod tests;

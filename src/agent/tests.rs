@@ -3,11 +3,16 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use proptest::prelude::*;
-use serde_json::{Map, Value, json};
+use serde_json::json;
+use tokio::time::Instant;
 
+use super::calls::MODEL_RESULT;
+use super::items::conversation;
+use super::session::MODEL_TEXT;
 use super::*;
 use crate::domain::Yen;
 use crate::mcp::fake::{Answer, Fake};
+use crate::policy;
 
 pub(crate) fn asker(role: Role) -> Asker {
     Asker {
@@ -475,8 +480,15 @@ async fn a_huge_result_is_cut_for_the_model_within_a_character() {
     let fake = Fake::new(|_, _| Answer::Success(json!({"sales": "売".repeat(60_000)})));
     let model = Scripted::replies(vec![calls(&[("get_sales", json!({}))]), says("多すぎます。")]);
     run(&agent(&model, &fake).await, asker(Role::Sales), asks("売上は？")).await;
-    let Message::Result { content, .. } = &model.requests()[1].messages[2] else { panic!() };
+    let Message::Result { content, .. } = &model.requests()[1].messages[2] else { unreachable!() };
     assert!(content.len() < MODEL_RESULT + 200 && content.ends_with("ask for less]"));
+}
+
+#[tokio::test]
+async fn i18_an_endless_text_is_cut() {
+    let model = Scripted::replies(vec![says(&"長".repeat(100_000))]);
+    let ran = run(&agent(&model, &Fake::farm()).await, asker(Role::Sales), asks("続けて")).await;
+    assert_eq!(ran.text.chars().count(), MODEL_TEXT + 1);
 }
 
 #[tokio::test]

@@ -3,8 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rmcp::ServerHandler;
-use rmcp::model::{CallToolResponse, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig};
+use rmcp::model::{CallToolResponse, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool};
 use rmcp::service::{RequestContext, RoleServer};
+use serde_json::Map;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
@@ -53,7 +54,7 @@ pub(crate) async fn claimed(write: Write) -> ClaimedProposal {
     let proposal = proposals::create(&mut tx, &new).await.unwrap();
     match proposals::claim(&mut tx, &proposal.id, "click", &requester, Duration::from_secs(60)).await.unwrap() {
         Claim::Claimed(claimed) => *claimed,
-        other => panic!("{other:?}"),
+        other => unreachable!("{other:?}"),
     }
 }
 

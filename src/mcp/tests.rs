@@ -12,7 +12,7 @@ fn read(tool: &str, arguments: Value) -> AllowedCall {
     let call = ToolCall { id: "c".into(), name: tool.into(), arguments };
     match decide(&Table::default(), Role::Viewer, &call, &Counters::default()) {
         Decision::Run(allowed) => allowed,
-        other => panic!("{other:?}"),
+        other => unreachable!("{other:?}"),
     }
 }
 
@@ -136,7 +136,7 @@ async fn calls_run_side_by_side_on_one_connection() {
         mcp.call(read("list_registrations", json!({})), &hana, None),
     );
     tokio::select! {
-        _ = slow => panic!("it never answers"),
+        _ = slow => unreachable!("it never answers"),
         (a, b) = quick => assert!(a.is_ok() && b.is_ok()),
     }
     assert_eq!(fake.starts(), 1);

@@ -172,5 +172,14 @@ pub(super) fn joins_left(text: &Folded, i: usize) -> bool {
     }
     let separated =
         matches!(before, '.' | ',') && i.checked_sub(2).and_then(|p| text.at(p)).is_some_and(|c| c.is_ascii_digit());
-    separated || before.is_ascii_alphabetic()
+    separated || (before.is_ascii_alphabetic() && !unit_before(text, i))
+}
+
+/// The letters before `i` are a unit after a number: in 5kg600円 two numbers stand side by side.
+fn unit_before(text: &Folded, i: usize) -> bool {
+    let letters =
+        (1..=2).take_while(|n| i.checked_sub(*n).and_then(|p| text.at(p)).is_some_and(|c| c.is_ascii_alphabetic()));
+    let start = i.saturating_sub(letters.count());
+    ["kg", "g", "l", "ml"].iter().any(|u| text.word_at(start, u) == Some(i))
+        && start.checked_sub(1).and_then(|p| text.at(p)).is_some_and(|c| c.is_ascii_digit())
 }

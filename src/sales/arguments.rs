@@ -17,10 +17,6 @@ pub(super) const MAX_ROWS: u32 = 500;
 /// The rows an answer holds when the call does not say.
 pub(super) const DEFAULT_ROWS: u32 = 50;
 
-fn default_rows() -> u32 {
-    DEFAULT_ROWS
-}
-
 /// Arguments of `get_customers`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -54,10 +50,10 @@ pub(super) struct GetSales {
     #[serde(default)]
     #[schemars(regex(pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"))]
     pub date_sales_end_str: Option<String>,
-    /// How many of the newest sales to return; count and total always cover all of them.
-    #[serde(default = "default_rows", deserialize_with = "rows")]
+    /// How many of the newest sales to return; count and total always cover all of them. Left out: 50.
+    #[serde(default, deserialize_with = "rows")]
     #[schemars(range(min = 1, max = 500))]
-    pub limit: u32,
+    pub limit: Option<u32>,
 }
 
 /// Arguments of `list_registrations`.
@@ -83,10 +79,10 @@ pub(super) struct ListRegistrations {
     /// Also list cancelled ones. Left out: no.
     #[serde(default)]
     pub include_cancelled: Option<bool>,
-    /// How many of the newest to return; count and total always cover all of them.
-    #[serde(default = "default_rows", deserialize_with = "rows")]
+    /// How many of the newest to return; count and total always cover all of them. Left out: 50.
+    #[serde(default, deserialize_with = "rows")]
     #[schemars(range(min = 1, max = 500))]
-    pub limit: u32,
+    pub limit: Option<u32>,
 }
 
 /// What `summarize_sales` groups by.
@@ -166,14 +162,10 @@ fn yen<'de, D: Deserializer<'de>>(d: D) -> Result<i64, D::Error> {
     whole(&serde_json::Number::deserialize(d)?).ok_or_else(|| serde::de::Error::custom("not a whole number"))
 }
 
-fn rows<'de, D: Deserializer<'de>>(d: D) -> Result<u32, D::Error> {
-    match Option::<serde_json::Number>::deserialize(d)? {
-        None => Ok(DEFAULT_ROWS),
-        Some(number) => whole(&number)
-            .and_then(|n| u32::try_from(n).ok())
-            .filter(|n| (1..=MAX_ROWS).contains(n))
-            .ok_or_else(|| serde::de::Error::custom("not a number of rows")),
-    }
+fn rows<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u32>, D::Error> {
+    let Some(number) = Option::<serde_json::Number>::deserialize(d)? else { return Ok(None) };
+    let rows = whole(&number).and_then(|n| u32::try_from(n).ok()).filter(|n| (1..=MAX_ROWS).contains(n));
+    rows.map(Some).ok_or_else(|| serde::de::Error::custom("not a number of rows"))
 }
 
 /// Checks arguments against the tool's schema and reads them.

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use jsonschema::Validator;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
-use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
 use super::answer::{Cancelled, Customers, Envelope, Registered, Registrations, Sales, Summary};
@@ -162,11 +163,20 @@ fn definition(name: Name) -> Result<Definition, jsonschema::ValidationError<'sta
     Ok(Definition { name, tool, validator })
 }
 
-/// Draft 2020-12 with everything in place: some clients do not follow references.
+/// Draft 2020-12 with everything in place and nothing that only Rust knows: some clients do not follow references, and
+/// some model services refuse a `format` they have not heard of.
 fn schema<T: JsonSchema>() -> JsonObject {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
     settings.meta_schema = None;
+    settings = settings.with_transform(RecursiveTransform(|schema: &mut Schema| {
+        if schema.get("format").and_then(Value::as_str).is_some_and(|f| f.contains("int")) {
+            schema.remove("format");
+        }
+        if schema.get("default").is_some_and(Value::is_null) {
+            schema.remove("default");
+        }
+    }));
     let mut value = settings.into_generator().into_root_schema_for::<T>().to_value();
     match value.as_object_mut() {
         Some(object) => {

@@ -13,6 +13,7 @@ use chrono_tz::Tz;
 use serde_json::json;
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use tokio::sync::Mutex;
 
 use super::ACTOR;
 use super::answer::{Cancelled, Code, Failure, Refusal, Registered, SaleRow};
@@ -22,6 +23,18 @@ use crate::domain::{ProposalState, Role, Write, Yen};
 use crate::records::{self, Records};
 use crate::staff::{self, Staff};
 use crate::tokens::{Approval, digest};
+
+/// Carries out approved writes, one at a time.
+pub(super) struct Committer {
+    pub records: Records,
+    /// Rules sale numbers and the default date.
+    pub zone: Tz,
+    /// How long a salesperson may cancel an own registration.
+    pub undo_window: TimeDelta,
+    /// Calls wait here rather than for the store's only writing connection, where waiting ends in an error. Correctness
+    /// does not hang on it: other processes write too.
+    pub turn: Mutex<()>,
+}
 
 /// What `add_sale` would write; its text and numbers are checked already.
 pub(super) struct NewSale {
@@ -70,25 +83,63 @@ fn not_approved() -> Failure {
     Refusal::new(Code::ApprovalInvalid, "There is no such approval; the person has not confirmed this write.").into()
 }
 
-/// Registers an approved sale.
-pub(super) async fn add_sale(
-    records: &Records,
+impl Committer {
+    /// Registers an approved sale, or gives back what this approval registered before.
+    pub(super) async fn add_sale(&self, approval: &Approval, new: &NewSale) -> Result<Registered, Failure> {
+        let _turn = self.turn.lock().await;
+        // A repeat is answered from a read: it needs neither the write lock nor a sync.
+        if let Some(first) = registered_before(&mut *self.records.read().acquire().await?, approval, new).await? {
+            return Ok(first);
+        }
+        let mut tx = self.records.begin_durable().await?;
+        if let Some(first) = registered_before(&mut tx, approval, new).await? {
+            return Ok(first);
+        }
+        let done = register(&mut tx, self.zone, approval, new).await?;
+        tx.commit().await?;
+        Ok(done)
+    }
+
+    /// Cancels a sale by an approved cancellation, or gives back what this approval cancelled before.
+    pub(super) async fn cancel_sale(&self, approval: &Approval, new: &Cancellation) -> Result<Cancelled, Failure> {
+        let _turn = self.turn.lock().await;
+        if let Some(first) = cancelled_before(&mut *self.records.read().acquire().await?, approval, new).await? {
+            return Ok(first);
+        }
+        let mut tx = self.records.begin_durable().await?;
+        if let Some(first) = cancelled_before(&mut tx, approval, new).await? {
+            return Ok(first);
+        }
+        let done = cancel(&mut tx, self.undo_window, approval, new).await?;
+        tx.commit().await?;
+        Ok(done)
+    }
+}
+
+async fn registered_before(
+    db: &mut SqliteConnection,
+    approval: &Approval,
+    new: &NewSale,
+) -> Result<Option<Registered>, Failure> {
+    let found = sale(db, sale_where!("s.proposal_id = $1"), approval.proposal.as_str()).await?;
+    let Some((row, first)) = found else { return Ok(None) };
+    let same = row.try_get::<String, _>("digest")? == approval.digest
+        && first.code_customer == new.code_customer
+        && first.products == new.products
+        && first.price == new.price
+        && new.date.is_none_or(|date| date.to_string() == first.date_sales);
+    if same { Ok(Some(registered(first, true))) } else { Err(mismatch()) }
+}
+
+async fn register(
+    tx: &mut SqliteConnection,
     zone: Tz,
     approval: &Approval,
     new: &NewSale,
 ) -> Result<Registered, Failure> {
-    let mut tx = records.begin_durable().await?;
-    if let Some((row, first)) = sale(&mut tx, sale_where!("s.proposal_id = $1"), approval.proposal.as_str()).await? {
-        let same = row.try_get::<String, _>("digest")? == approval.digest
-            && first.code_customer == new.code_customer
-            && first.products == new.products
-            && first.price == new.price
-            && new.date.is_none_or(|date| date.to_string() == first.date_sales);
-        return if same { Ok(registered(first, true)) } else { Err(mismatch()) };
-    }
-    claimed(&mut tx, approval, "add_sale").await?;
-    let staff = writer(&mut tx, approval).await?;
-    let now_ms = records::now_ms(&mut tx).await?;
+    claimed(tx, approval, "add_sale").await?;
+    let staff = writer(tx, approval).await?;
+    let now_ms = records::now_ms(tx).await?;
     let now = DateTime::<Utc>::from_timestamp_millis(now_ms).unwrap_or_default().with_timezone(&zone);
     let customer = customer(&mut *tx, &staff, &new.code_customer).await?;
     let date = new.date.unwrap_or_else(|| now.date_naive());
@@ -103,7 +154,7 @@ pub(super) async fn add_sale(
     if digest(&write) != approval.digest {
         return Err(mismatch());
     }
-    let code_sales = insert(&mut tx, approval, new, date, now_ms, now).await?;
+    let code_sales = insert(tx, approval, new, date, now_ms, now).await?;
     audit::append(
         &mut *tx,
         Entry {
@@ -117,7 +168,6 @@ pub(super) async fn add_sale(
         },
     )
     .await?;
-    tx.commit().await?;
     let row = SaleRow {
         code_sales,
         code_customer: new.code_customer.clone(),
@@ -182,25 +232,29 @@ fn suffix() -> Result<String, sqlx::Error> {
     Ok(bytes.iter().filter_map(|b| LETTERS.get(usize::from(b % 32))).collect())
 }
 
-/// Cancels a sale by an approved cancellation.
-pub(super) async fn cancel_sale(
-    records: &Records,
+async fn cancelled_before(
+    db: &mut SqliteConnection,
+    approval: &Approval,
+    new: &Cancellation,
+) -> Result<Option<Cancelled>, Failure> {
+    let found = sale(db, sale_where!("s.cancel_proposal = $1"), approval.proposal.as_str()).await?;
+    let Some((row, first)) = found else { return Ok(None) };
+    let same = row.try_get::<String, _>("cancel_digest")? == approval.digest
+        && first.code_sales == new.code_sales
+        && row.try_get::<String, _>("cancel_reason")? == new.reason;
+    if same { Ok(Some(cancelled(first, true))) } else { Err(mismatch()) }
+}
+
+async fn cancel(
+    tx: &mut SqliteConnection,
     undo_window: TimeDelta,
     approval: &Approval,
     new: &Cancellation,
 ) -> Result<Cancelled, Failure> {
-    let mut tx = records.begin_durable().await?;
-    if let Some((row, first)) = sale(&mut tx, sale_where!("s.cancel_proposal = $1"), approval.proposal.as_str()).await?
-    {
-        let same = row.try_get::<String, _>("cancel_digest")? == approval.digest
-            && first.code_sales == new.code_sales
-            && row.try_get::<String, _>("cancel_reason")? == new.reason;
-        return if same { Ok(cancelled(first, true)) } else { Err(mismatch()) };
-    }
-    claimed(&mut tx, approval, "cancel_sale").await?;
-    let staff = writer(&mut tx, approval).await?;
-    let now_ms = records::now_ms(&mut tx).await?;
-    let found = sale(&mut tx, sale_where!("s.code_sales = $1"), &new.code_sales).await?;
+    claimed(tx, approval, "cancel_sale").await?;
+    let staff = writer(tx, approval).await?;
+    let now_ms = records::now_ms(tx).await?;
+    let found = sale(tx, sale_where!("s.code_sales = $1"), &new.code_sales).await?;
     let Some((row, mut sale)) = found.filter(|(_, sale)| staff.sees(&sale.department)) else {
         return Err(Refusal::new(Code::SaleNotFound, "There is no sale with this number.").into());
     };
@@ -269,7 +323,6 @@ pub(super) async fn cancel_sale(
         },
     )
     .await?;
-    tx.commit().await?;
     sale.cancelled = true;
     Ok(cancelled(sale, false))
 }

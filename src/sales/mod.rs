@@ -75,6 +75,13 @@ pub enum ServerError {
     Connection(#[from] tokio::task::JoinError),
 }
 
+impl ServerError {
+    /// The host went away before it said anything.
+    fn is_gone_host(&self) -> bool {
+        matches!(self, Self::Handshake(e) if matches!(**e, ServerInitializeError::ConnectionClosed(_)))
+    }
+}
+
 /// Serves MCP over standard input and output until standard input closes.
 ///
 /// # Errors
@@ -82,8 +89,8 @@ pub enum ServerError {
 pub async fn run_stdio(settings: Settings) -> Result<(), ServerError> {
     let records = Records::open(&settings.records).await?;
     let running = match serve(records.clone(), &settings, Clock::system(), stdio_pipes()).await {
-        // The host went away before it said anything: nothing was asked, nothing is wrong.
-        Err(ServerError::Handshake(e)) if matches!(*e, ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        // Nothing was asked, nothing is wrong.
+        Err(e) if e.is_gone_host() => return Ok(()),
         started => started?,
     };
     let reason = running.waiting().await?;
@@ -109,10 +116,14 @@ where
     E: std::error::Error + Send + Sync + 'static,
 {
     let server = server::Server {
+        committer: commit::Committer {
+            records: records.clone(),
+            zone: settings.zone,
+            undo_window: settings.undo_window,
+            turn: tokio::sync::Mutex::default(),
+        },
         records,
         verifier: Verifier::new(&settings.public_keys)?,
-        zone: settings.zone,
-        undo_window: settings.undo_window,
         clock,
         catalogue: catalogue::Catalogue::new()?,
     };

@@ -152,7 +152,7 @@ pub(super) async fn get_sales(
     .bind(&args.code_sales)
     .bind(range.begin)
     .bind(range.end)
-    .bind(args.limit)
+    .bind(args.limit.unwrap_or(DEFAULT_ROWS))
     .fetch_all(db)
     .await?;
     let matches = over_all(&rows, "matches")?;
@@ -215,7 +215,7 @@ pub(super) async fn list_registrations(
     .bind(range.begin)
     .bind(range.end)
     .bind(args.include_cancelled.unwrap_or(false))
-    .bind(args.limit)
+    .bind(args.limit.unwrap_or(DEFAULT_ROWS))
     .fetch_all(db)
     .await?;
     let matches = over_all(&rows, "matches")?;

@@ -6,12 +6,10 @@
 
 use std::panic::AssertUnwindSafe;
 
-use chrono::TimeDelta;
-use chrono_tz::Tz;
 use futures::FutureExt as _;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, GetPromptRequestParams, GetPromptResponse, Implementation,
-    ListPromptsResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, GetPromptRequestParams, GetPromptResponse,
+    Implementation, ListPromptsResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
     ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents, ServerCapabilities,
     ServerConfig,
 };
@@ -24,7 +22,7 @@ use super::ACTOR;
 use super::answer::{Code, Failure, Refusal};
 use super::arguments::{self, AddSale, CancelSale, Range};
 use super::catalogue::{Catalogue, Definition, Name};
-use super::commit::{self, Cancellation, NewSale};
+use super::commit::{Cancellation, Committer, NewSale};
 use super::{guide, reads};
 use crate::audit::{self, Entry, Risk};
 use crate::domain::{Clock, Person, ProposalId, Role};
@@ -32,12 +30,14 @@ use crate::records::Records;
 use crate::staff::{self, Staff};
 use crate::tokens::{Approval, META_APPROVAL, META_CALLER, TokenError, Verifier};
 
+/// Lists and texts are compiled in and the same for everyone; a client that keeps them longer only misses an upgrade.
+const FRESH_MS: u64 = 60_000;
+
 /// The MCP server over one store of record.
 pub(super) struct Server {
     pub records: Records,
     pub verifier: Verifier,
-    pub zone: Tz,
-    pub undo_window: TimeDelta,
+    pub committer: Committer,
     pub clock: Clock,
     pub catalogue: Catalogue,
 }
@@ -157,7 +157,7 @@ impl Server {
                 let approval = self.approval(person, approval).await?;
                 let AddSale { code_customer, products, price, .. } = args;
                 let new = NewSale { code_customer, products, price, date };
-                let done = commit::add_sale(&self.records, self.zone, &approval, &new).await?;
+                let done = self.committer.add_sale(&approval, &new).await?;
                 write_answer(&done, done.repeated, approval)
             }
             Name::CancelSale => {
@@ -165,7 +165,7 @@ impl Server {
                 arguments::plain(&reason, Code::InvalidArguments)?;
                 let approval = self.approval(person, approval).await?;
                 let new = Cancellation { code_sales, reason };
-                let done = commit::cancel_sale(&self.records, self.undo_window, &approval, &new).await?;
+                let done = self.committer.cancel_sale(&approval, &new).await?;
                 write_answer(&done, done.repeated, approval)
             }
         }
@@ -253,7 +253,9 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.catalogue.tools()))
+        Ok(ListToolsResult::with_all_items(self.catalogue.tools())
+            .with_ttl_ms(FRESH_MS)
+            .with_cache_scope(CacheScope::Public))
     }
 
     async fn call_tool(
@@ -276,7 +278,9 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Ok(ListResourcesResult::with_all_items(guide::resources()))
+        Ok(ListResourcesResult::with_all_items(guide::resources())
+            .with_ttl_ms(FRESH_MS)
+            .with_cache_scope(CacheScope::Public))
     }
 
     async fn read_resource(
@@ -287,7 +291,7 @@ impl ServerHandler for Server {
         let text = guide::read(&request.uri)
             .ok_or_else(|| ErrorData::resource_not_found("there is no resource of this name", None))?;
         let contents = ResourceContents::text(text, request.uri).with_mime_type("text/markdown");
-        Ok(ReadResourceResult::new(vec![contents]).into())
+        Ok(ReadResourceResult::new(vec![contents]).with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Public).into())
     }
 
     async fn list_prompts(
@@ -295,7 +299,9 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Ok(ListPromptsResult::with_all_items(guide::prompts()))
+        Ok(ListPromptsResult::with_all_items(guide::prompts())
+            .with_ttl_ms(FRESH_MS)
+            .with_cache_scope(CacheScope::Public))
     }
 
     async fn get_prompt(

@@ -1,11 +1,6 @@
 //! The words of the local page. The page gets them by name for the person's language.
 
 words! {
-    /// The banner when no model is connected.
-    demo_model() {
-        ja: "AIモデルは接続されていません。内蔵のデモモデルが、決まった読み取りで応答しています。",
-        en: "No AI model is connected: the built-in demo model answers, by fixed rules.",
-    }
     /// An example request.
     example_code() { ja: "佐藤さんの顧客コードは？", en: "What is 佐藤's customer code?" }
     /// An example request.

@@ -29,15 +29,15 @@ pub(super) struct Rejected {
 }
 
 /// The client of one endpoint. No proxy on loopback: the demo model and local servers are asked directly.
-pub(super) fn client(url: Option<&url::Url>) -> Result<reqwest::Client, reqwest::Error> {
+pub(super) fn client(url: &url::Url) -> Result<reqwest::Client, reqwest::Error> {
     // An error only says that a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let loopback = url.is_some_and(|u| match u.host() {
+    let loopback = match url.host() {
         Some(url::Host::Domain(name)) => name == "localhost",
         Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
         Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
         None => false,
-    });
+    };
     let builder = reqwest::Client::builder()
         .http1_only()
         .tcp_nodelay(true)

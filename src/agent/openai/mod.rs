@@ -81,8 +81,17 @@ impl Settings {
 
 /// The endpoint cannot be set up.
 #[derive(Debug, thiserror::Error)]
-#[error("the model's HTTP client cannot be built")]
-pub struct SetupError(#[from] reqwest::Error);
+pub enum SetupError {
+    /// The base URL is none.
+    #[error("the model's base URL is not a URL")]
+    BaseUrl(#[from] url::ParseError),
+    /// The key has a character that no header can carry, often a line break at its end.
+    #[error("the model's API key cannot be sent in a header")]
+    ApiKey,
+    /// The HTTP client cannot be built.
+    #[error("the model's HTTP client cannot be built")]
+    Http(#[from] reqwest::Error),
+}
 
 /// A model behind an OpenAI-compatible endpoint.
 pub struct OpenAi {
@@ -97,19 +106,21 @@ impl OpenAi {
     /// One connection pool for the endpoint.
     ///
     /// # Errors
-    /// When the HTTP client cannot be built.
+    /// See [`SetupError`].
     pub fn new(settings: Settings) -> Result<Self, SetupError> {
-        let url = url::Url::parse(&settings.base_url).ok();
-        let endpoint = url.as_ref().and_then(|u| {
-            u.host_str().map(|h| match u.port() {
-                Some(port) => format!("{h}:{port}"),
-                None => h.to_owned(),
-            })
-        });
-        let endpoint = endpoint.unwrap_or_else(|| "model".to_owned());
-        let http = http::client(url.as_ref())?;
+        let url = url::Url::parse(&settings.base_url)?;
+        let host = url.host_str().unwrap_or("model");
+        let endpoint = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let http = http::client(&url)?;
         let key = settings.api_key.as_ref().map_or("", |key| key.reveal());
-        let config = OpenAIConfig::new().with_api_base(settings.base_url.trim_end_matches('/')).with_api_key(key);
+        // The library panics on a key that is no header value.
+        reqwest::header::HeaderValue::from_str(key).map_err(|_| SetupError::ApiKey)?;
+        // The library takes what is not set here from the environment, which is the settings' business.
+        let config = OpenAIConfig::new()
+            .with_api_base(settings.base_url.trim_end_matches('/'))
+            .with_api_key(key)
+            .with_org_id("")
+            .with_project_id("");
         let service_http = http.clone();
         let service = tower::service_fn(move |request: HttpRequestFactory| {
             let http = service_http.clone();

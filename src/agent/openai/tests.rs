@@ -321,6 +321,15 @@ async fn a_dead_endpoint_is_left_alone_after_five_failures() {
     assert!(matches!(error, ModelError::Unavailable(_)), "{error:?}");
 }
 
+#[test]
+fn settings_that_cannot_work_are_refused_at_the_start() {
+    let keyed =
+        |key: &str| Settings { api_key: Some(Secret::new(key)), ..Settings::new(Api::Chat, "http://h/v1", "m") };
+    assert!(OpenAi::new(keyed("sk-1")).is_ok());
+    assert!(matches!(OpenAi::new(keyed("sk-1\n")), Err(SetupError::ApiKey)));
+    assert!(matches!(OpenAi::new(Settings::new(Api::Chat, "h/v1", "m")), Err(SetupError::BaseUrl(_))));
+}
+
 #[tokio::test]
 async fn one_connection_serves_many_requests() {
     let (_, url) = Endpoint::start(|_| json_reply(fine())).await;

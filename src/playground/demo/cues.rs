@@ -329,6 +329,6 @@ fn says_when(text: &Text, cue: &CueAt) -> Option<usize> {
     }
     let after = ["したら", "できたら", "後に", "後", "が終わったら", "が済んだら", "が完了したら", "ができたら"];
     let announced = |w: &&str| cue.from.checked_sub(w.len()).is_some_and(|p| text.word_at(p, w).is_some());
-    let before = ["after ", "once ", "when ", "it is ", "that is "].iter().any(|w| announced(&w));
+    let before = ["after ", "once ", "when ", "it is ", "that is "].iter().any(announced);
     text.any_at(cue.to, &after).or(before.then_some(cue.to))
 }

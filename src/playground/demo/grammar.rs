@@ -364,16 +364,15 @@ fn clause_intents(text: &Text, clause: &Clause, lang: Lang, intents: &mut Vec<In
         intents.extend(registrations(text, range, &who, lang));
         return;
     }
-    if cue == Some(Cue::Seek) {
-        // フランスの首都を探して seeks no customer.
-        let taken: Vec<Range<usize>> = who.iter().map(|w| w.0.clone()).collect();
-        let customer = match lang {
-            Lang::Ja => !text.codes.is_empty() || says(text, range, &["さん", "様", "さま", "御中"]),
-            Lang::En => !who.is_empty() && !names::leftover(text, range.clone(), &taken),
-        };
-        if !customer {
-            return;
-        }
+    let taken: Vec<Range<usize>> = who.iter().map(|w| w.0.clone()).collect();
+    // フランスの首都を探して seeks no customer; nor does anything without a word that says what is asked.
+    let certain = match lang {
+        _ if who.iter().any(|w| matches!(w.1, Who::Code(_))) => true,
+        Lang::Ja => !who.is_empty() && says(text, range, &["さん", "様", "さま", "御中"]),
+        Lang::En => !who.is_empty() && !names::leftover(text, range.clone(), &taken),
+    };
+    if matches!(cue, None | Some(Cue::Seek)) && !certain {
+        return;
     }
     let refused = own_dates(text, range).find_map(|d| match d.meaning {
         Meaning::Refused(why) => Some(Intent::BadDate { words: d.words.clone(), why }),
@@ -384,11 +383,7 @@ fn clause_intents(text: &Text, clause: &Clause, lang: Lang, intents: &mut Vec<In
         return;
     }
     let period = joined_period(&periods(text, range));
-    let cue = cue.or_else(|| match (&who.is_empty(), period) {
-        (false, Some(_)) => Some(Cue::Sales),
-        (false, None) if !text.codes.is_empty() || says(text, range, &["さん", "様", "さま"]) => Some(Cue::Find),
-        _ => None,
-    });
+    let cue = cue.unwrap_or(if period.is_some() { Cue::Sales } else { Cue::Find });
     let overall = says(
         text,
         range,
@@ -407,23 +402,22 @@ fn clause_intents(text: &Text, clause: &Clause, lang: Lang, intents: &mut Vec<In
         ],
     );
     let who: Vec<Who> = match (who.is_empty() && !overall, intents.last().and_then(Intent::who)) {
-        (true, Some(before)) if cue.is_some_and(Cue::is_figures) => vec![before],
+        (true, Some(before)) if cue.is_figures() => vec![before],
         _ => who.into_iter().map(|w| w.1).collect(),
     };
     let each =
         || -> Vec<Option<Who>> { if who.is_empty() { vec![None] } else { who.iter().cloned().map(Some).collect() } };
     match cue {
-        None => {}
-        Some(Cue::Mine) => intents.push(Intent::Mine { period }),
-        Some(Cue::Total) => {
+        Cue::Mine => intents.push(Intent::Mine { period }),
+        Cue::Total => {
             let group = group(text, range);
             intents.extend(each().into_iter().map(|who| Intent::Total { who, period, group }));
         }
-        Some(Cue::Sales) if who.is_empty() => {
+        Cue::Sales if who.is_empty() => {
             intents.push(Intent::Total { who: None, period, group: Some(group(text, range).unwrap_or("customer")) });
         }
-        Some(Cue::Sales) => intents.extend(who.into_iter().map(|who| Intent::Sales { who, period })),
-        Some(_) => {
+        Cue::Sales => intents.extend(who.into_iter().map(|who| Intent::Sales { who, period })),
+        _ => {
             let contact = clause.cues.contains(&Cue::Contact);
             let all = says(text, range, &["一覧", "リスト", "全員", "list", "all"]);
             intents.extend(each().into_iter().map(|who| Intent::Customer { all: all && who.is_none(), who, contact }));

@@ -16,6 +16,7 @@ mod names;
 mod plan;
 mod products;
 mod say;
+mod spellings;
 mod talk;
 mod text;
 mod turns;

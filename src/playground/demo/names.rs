@@ -22,22 +22,40 @@ const CONNECTORS: [&str; 12] = [
     "では",
 ];
 
-/// Words of a gap that is no name.
-const NO_NAME_JA: [&str; 49] = [
+/// Words that no name contains.
+const NEVER_IN_NAMES: [&str; 25] = [
     "教え",
     "見せ",
     "くださ",
     "下さ",
     "知り",
     "お願い",
-    "何",
-    "どの",
-    "いつ",
-    "全",
-    "すべて",
-    "みんな",
     "お客",
     "顧客",
+    "すみません",
+    "こんにちは",
+    "すべて",
+    "みんな",
+    "金額",
+    "一覧",
+    "情報",
+    "データ",
+    "ランキング",
+    "合わせ",
+    "内訳",
+    "ヶ月",
+    "か月",
+    "カ月",
+    "したら",
+    "全体",
+    "会社全体",
+];
+/// Words that are no name by themselves.
+const NO_NAMES: [&str; 51] = [
+    "全部",
+    "全",
+    "全社",
+    "全員",
     "会社",
     "私",
     "自分",
@@ -48,31 +66,43 @@ const NO_NAME_JA: [&str; 49] = [
     "あの",
     "現在",
     "最新",
-    "金額",
     "状況",
-    "一覧",
-    "情報",
-    "データ",
     "詳細",
     "部署",
     "間",
+    "期間",
     "まで",
     "から",
-    "すみません",
-    "こんにちは",
     "まだ",
     "もう",
-    "ください",
     "部門",
     "ただし",
     "但し",
     "もし",
     "今回",
     "今度",
-    "ランキング",
-    "内訳",
     "販売員",
-    "合わせ",
+    "何",
+    "どの",
+    "いつ",
+    "今",
+    "弊社",
+    "当社",
+    "わたし",
+    "ぼく",
+    "僕",
+    "俺",
+    "ところ",
+    "分",
+    "こちら",
+    "最近",
+    "ここ",
+    "以下",
+    "以上",
+    "以外",
+    "年間",
+    "月間",
+    "週間",
 ];
 
 const STOP_EN: [&str; 147] = [
@@ -358,14 +388,15 @@ fn plausible(name: &str) -> bool {
     (if hiragana_only { 3..=8 } else { 1..=20 }).contains(&count)
         && !name.chars().any(|c| c.is_ascii_digit())
         && name.chars().any(|c| is_kana(c) || is_kanji(c) || c.is_alphabetic())
-        && !NO_NAME_JA.iter().any(|w| name.contains(w))
+        && !NEVER_IN_NAMES.iter().any(|w| name.contains(w))
+        && !NO_NAMES.contains(&name)
         && !CONNECTORS.contains(&name)
 }
 
 /// Splits a gap at punctuation and, where names can stand on both sides, at と.
 pub(super) fn pieces(text: &Text, gap: Range<usize>) -> Vec<Range<usize>> {
     split(gap.clone(), |i| {
-        at(text, i).is_some_and(|c| "、。,!?！？\n:;「」『』()\"/・".contains(c))
+        at(text, i).is_some_and(|c| "、。,!?！？\n:;「」『』()\"/".contains(c))
             || (at(text, i) == Some(' ')
                 && i.checked_sub(1)
                     .and_then(|b| at(text, b))

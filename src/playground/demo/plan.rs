@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::conversation::{Answer, Conversation, Event};
 use super::grammar::{Day, Intent, Period, Price, Registration, Test, Who};
 use super::say::{self, Outcome};
+use super::spellings;
 use super::talk::Talk;
 use super::turns::{self, Task};
 use crate::domain::Lang;
@@ -84,7 +85,7 @@ impl Plan<'_> {
             }
         }
         if texts.is_empty() {
-            texts.push(words::nothing_left(self.lang));
+            texts.push(self.nothing_left());
         }
         Answer::Text(texts.join("\n\n"))
     }
@@ -128,7 +129,7 @@ impl Plan<'_> {
 
     fn talk(&self) -> String {
         match self.task.talk {
-            _ if self.task.continues.is_some() => words::nothing_left(self.lang),
+            _ if self.task.continues.is_some() => self.nothing_left(),
             Talk::Help => words::help(self.lang),
             Talk::Thanks => words::welcome(self.lang),
             Talk::Outside => words::outside(self.lang),
@@ -136,6 +137,15 @@ impl Plan<'_> {
             Talk::Yes if self.card_waits() => words::press_the_card(self.lang, cards::confirm(self.lang)),
             Talk::Yes => words::no_card_waits(self.lang),
         }
+    }
+
+    /// What to say when nothing of the request remains: the very words the host asks for, if it does.
+    fn nothing_left(&self) -> String {
+        let note = match self.task.continues.and_then(|n| self.conversation.events.get(n)) {
+            Some(Event::Note(note)) => note.split_once("answer exactly: ").map(|(_, words)| words.trim().to_owned()),
+            _ => None,
+        };
+        note.filter(|words| !words.is_empty()).unwrap_or_else(|| words::nothing_left(self.lang))
     }
 
     fn card_waits(&self) -> bool {
@@ -164,17 +174,32 @@ impl Plan<'_> {
         }
     }
 
+    /// The code the person has picked for a name, in either spelling.
+    fn chosen(&self, name: &str) -> Option<String> {
+        let chosen = &self.task.chosen;
+        chosen.get(name).or_else(|| chosen.get(&spellings::other(name)?)).cloned()
+    }
+
+    /// Customers by name: as written and, when there is nobody, in the other spelling.
+    fn search(&self, name: &str, from: usize) -> Result<Outcome, Step> {
+        let call = |name: &str| ("get_customers", arguments(json!({ "name_str_customer": name })));
+        let found = self.fetch(call(name), from)?;
+        match (&found, spellings::other(name)) {
+            (Outcome::Data(data), Some(other)) if say::count(data) == 0 => self.fetch(call(&other), from),
+            _ => Ok(found),
+        }
+    }
+
     /// The customer's code, and how to call the customer in the answer.
     fn resolve(&self, who: &Who, from: usize) -> Result<(String, String), Step> {
         let name = match who {
             Who::Code(code) => return Ok((code.clone(), code.clone())),
             Who::Name(name) => name,
         };
-        if let Some(code) = self.task.chosen.get(name) {
-            return Ok((code.clone(), code.clone()));
+        if let Some(code) = self.chosen(name) {
+            return Ok((code.clone(), code));
         }
-        let call = ("get_customers", arguments(json!({ "name_str_customer": name })));
-        match self.fetch(call, from)? {
+        match self.search(name, from)? {
             Outcome::Error { code, sentence } => {
                 Err(Step::Say(words::could_not_read(self.lang, name, say::error(self.lang, &code, &sentence))))
             }
@@ -195,17 +220,19 @@ impl Plan<'_> {
 
     fn customer(&self, who: Option<&Who>, contact: bool, all: bool, from: usize) -> Step {
         let chosen = |who: &Who| match who {
-            Who::Name(name) => self.task.chosen.get(name).cloned().map(Who::Code),
+            Who::Name(name) => self.chosen(name).map(Who::Code),
             Who::Code(_) => None,
         };
         let who = who.map(|w| chosen(w).unwrap_or_else(|| w.clone()));
-        let (args, label) = match &who {
-            None if all => (json!({}), String::new()),
+        let (found, label) = match &who {
+            None if all => (self.fetch(("get_customers", Map::new()), from), String::new()),
             None => return Step::Say(words::which_customer(self.lang)),
-            Some(Who::Code(code)) => (json!({ "code_customer": code }), code.clone()),
-            Some(Who::Name(name)) => (json!({ "name_str_customer": name }), name.clone()),
+            Some(Who::Code(code)) => {
+                (self.fetch(("get_customers", arguments(json!({ "code_customer": code }))), from), code.clone())
+            }
+            Some(Who::Name(name)) => (self.search(name, from), name.clone()),
         };
-        let data = match self.fetch(("get_customers", arguments(args)), from) {
+        let data = match found {
             Err(step) => return step,
             Ok(Outcome::Error { code, sentence }) => {
                 return Step::Say(words::could_not_read(self.lang, label, say::error(self.lang, &code, &sentence)));

@@ -131,7 +131,7 @@ fn strip(words: &str, after_code: bool) -> String {
     if after_code {
         s = s.trim_start_matches(['さ', 'ん']).trim_start();
         s = s.strip_prefix("様").unwrap_or(s);
-        s = ["には", "に", "へ", "の", "は", "が", "、"].iter().find_map(|p| s.strip_prefix(p)).unwrap_or(s);
+        s = ["に", "へ", "の", "は", "が", "、"].iter().find_map(|p| s.strip_prefix(p)).unwrap_or(s);
     }
     loop {
         let before = s;
@@ -154,7 +154,6 @@ fn strip(words: &str, after_code: bool) -> String {
                 "の",
                 "で",
                 "と",
-                "も",
                 ":",
             ] {
                 s = s.strip_prefix(lead).unwrap_or(s);

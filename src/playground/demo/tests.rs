@@ -43,7 +43,11 @@ fn serve(call: &ToolCall) -> String {
             "registrations": [{"code_sales": "S20261117090000-1", "code_customer": "0002", "name_customer": "佐藤一郎",
                                "date_sales": "2026-11-17", "products": "トマト3箱", "price": 1800, "cancelled": false, "origin": "sample"}],
             "departments": ["east"]}),
-        _ => return "proposal AbCdEfGhIjKlMnOpQrStUvWx created, waiting for the person; shown: as asked".into(),
+        _ => {
+            let waiting =
+                json!({"status": "waiting", "proposal": "AbCdEfGhIjKlMnOpQrStUvWx", "shown_on_card": call.arguments});
+            return waiting.to_string();
+        }
     };
     json!({"status": "success", "data": data}).to_string()
 }
@@ -283,11 +287,11 @@ fn a_tools_error_and_a_refused_card_are_worded() {
     let mut c = conversation(Lang::Ja);
     let say = |c: &mut Conversation, message: &str, content: &str| {
         c.events.push(Event::User(message.into()));
-        let Answer::Calls(calls) = plan::answer(c) else { panic!("no call") };
+        let Answer::Calls(calls) = plan::answer(c) else { unreachable!("no call") };
         let id = c.fresh_call_id(0);
         c.events.push(Event::Call(ToolCall { id: id.clone(), name: calls[0].0.into(), arguments: calls[0].1.clone() }));
         c.events.push(Event::Result { call_id: id, content: content.into() });
-        let Answer::Text(text) = plan::answer(c) else { panic!("no text") };
+        let Answer::Text(text) = plan::answer(c) else { unreachable!("no text") };
         c.events.push(Event::Assistant(text.clone()));
         text
     };
@@ -349,16 +353,16 @@ proptest! {
             }
         }
     }
+}
 
-    #[test]
-    fn full_width_digits_ask_for_the_same_as_half_width_ones(case in 0usize..1000) {
-        let cases = cases();
-        let case = &cases[case % cases.len()];
-        for way in &case.ways {
-            let wide: String = way.chars().map(|c| if c.is_ascii_digit() { char::from_u32(c as u32 + 0xfee0).unwrap() } else { c }).collect();
-            let calls = |message: &str| run(&mut conversation(Lang::Ja), Event::User(message.into())).0.into_iter().flatten()
-                .map(|c| (c.name, c.arguments)).collect::<Vec<_>>();
-            prop_assert_eq!(calls(way), calls(&wide));
-        }
+#[test]
+fn full_width_digits_ask_for_the_same_as_half_width_ones() {
+    let wide = |c: char| if c.is_ascii_digit() { char::from_u32(c as u32 + 0xfee0).unwrap() } else { c };
+    for way in cases().iter().flat_map(|c| &c.ways) {
+        let calls = |message: String| {
+            let (rounds, _) = run(&mut conversation(Lang::Ja), Event::User(message));
+            rounds.into_iter().flatten().map(|c| (c.name, c.arguments)).collect::<Vec<_>>()
+        };
+        assert_eq!(calls(way.clone()), calls(way.chars().map(wide).collect()), "{way}");
     }
 }

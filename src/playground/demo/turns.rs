@@ -54,25 +54,25 @@ pub(super) fn task(conversation: &Conversation, today: NaiveDate) -> Option<Task
     }
 }
 
-/// The message whose card a note is about: the one before the call that the note's proposal came from.
+/// The message whose card was decided last: the one before the newest call whose proposal a note names.
 fn origin(events: &[Event], note: usize) -> Option<usize> {
-    let Some(Event::Note(text)) = events.get(note) else { return None };
-    let calls = || {
-        events
-            .iter()
-            .take(note)
-            .enumerate()
-            .filter_map(|(i, e)| if let Event::Call(c) = e { Some((i, c)) } else { None })
-    };
-    let writes = || calls().filter(|(_, c)| is_write(c));
-    let named = writes().filter(|(_, c)| {
-        result(events, c).is_some_and(|r| {
-            r.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_'))
-                .any(|w| w.len() >= 16 && text.contains(w))
+    let writes = || {
+        events.iter().take(note).enumerate().rev().filter_map(|(i, e)| match e {
+            Event::Call(call) if is_write(call) => Some((i, call)),
+            _ => None,
         })
-    });
-    let call = named.last().or_else(|| writes().last()).map(|(i, _)| i);
+    };
+    let call = writes().find(|(_, call)| decided(events, call)).or_else(|| writes().next()).map(|(i, _)| i);
     events.iter().take(call.unwrap_or(note)).rposition(|e| matches!(e, Event::User(_)))
+}
+
+/// A note names the proposal that was made of the call.
+fn decided(events: &[Event], call: &ToolCall) -> bool {
+    let Some(made) = result(events, call).filter(|r| proposed(r)) else { return false };
+    let id_char = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    // Proposal ids are the only words of this length in such a result.
+    let ids: Vec<&str> = made.split(|c| !id_char(c)).filter(|w| w.len() >= 20).collect();
+    events.iter().any(|e| matches!(e, Event::Note(note) if ids.iter().any(|id| note.contains(id))))
 }
 
 pub(super) fn is_write(call: &ToolCall) -> bool {
@@ -266,11 +266,9 @@ fn other_period(before: &Task, request: &Request) -> Option<Vec<Intent>> {
 
 /// A card of the conversation still waits, as far as the events tell.
 pub(super) fn card_waits(events: &[Event]) -> bool {
-    let last = events.iter().enumerate().rev().find_map(|(i, e)| match e {
-        Event::Call(call) if is_write(call) && result(events, call).is_some_and(proposed) => Some(i),
-        _ => None,
-    });
-    last.is_some_and(|i| !events.iter().skip(i).any(|e| matches!(e, Event::Note(_))))
+    events.iter().any(|e| {
+        matches!(e, Event::Call(call) if is_write(call) && result(events, call).is_some_and(proposed) && !decided(events, call))
+    })
 }
 
 /// The host made a card of the call.

@@ -1,26 +1,23 @@
-//! What each Web API method does.
+//! What each Web API method does: the table of methods, messages, and how arguments are read.
 
 use std::sync::Arc;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use super::blocks::{Invalid, Surface, accept, accept_view};
-use super::hub::{Handle, Hub, ResponseUrl};
+use super::blocks::{Invalid, Surface, accept};
+use super::hub::{Hub, ResponseUrl};
 use super::message::Message;
 use super::seed::Channel;
 use super::web_api::{Answer, ApiError};
-use super::world::{Change, World};
+use super::world::World;
+use super::{conversations, surfaces};
 use crate::domain::{ChannelId, MessageTs, UserId};
 
-type Args = Map<String, Value>;
+pub(super) type Args = Map<String, Value>;
 
 /// `chat.update` refuses more, counted in bytes; `chat.postMessage` cuts at ten times as many characters.
 const UPDATE_BYTES: usize = 4_000;
 const POST_CHARS: usize = 40_000;
-/// Slack's own lapse of a status line.
-const STATUS_MS: i64 = 2 * 60 * 1000;
 
 pub(super) fn call(hub: &Arc<Hub>, method: &str, args: &Args) -> Answer {
     match method {
@@ -29,18 +26,18 @@ pub(super) fn call(hub: &Arc<Hub>, method: &str, args: &Args) -> Answer {
         "chat.postEphemeral" => post_ephemeral(hub, args),
         "chat.update" => update(hub, args),
         "chat.delete" => delete(hub, args),
-        "conversations.replies" => replies(hub, args),
-        "conversations.info" => info(hub, args),
-        "conversations.members" => members(hub, args),
-        "conversations.open" => open(hub, args),
-        "users.info" => user_info(hub, args),
-        "views.open" => view_open(hub, args),
-        "views.update" => view_update(hub, args),
-        "views.publish" => view_publish(hub, args),
-        "assistant.threads.setStatus" => set_status(hub, args),
-        "assistant.threads.setTitle" => set_title(hub, args),
-        "assistant.threads.setSuggestedPrompts" => set_prompts(hub, args),
-        "agents.sessions.setStatus" => session_status(hub, args),
+        "conversations.replies" => conversations::replies(hub, args),
+        "conversations.info" => conversations::info(hub, args),
+        "conversations.members" => conversations::members(hub, args),
+        "conversations.open" => conversations::open(hub, args),
+        "users.info" => conversations::user_info(hub, args),
+        "views.open" => surfaces::view_open(hub, args),
+        "views.update" => surfaces::view_update(hub, args),
+        "views.publish" => surfaces::view_publish(hub, args),
+        "assistant.threads.setStatus" => surfaces::set_status(hub, args),
+        "assistant.threads.setTitle" => surfaces::set_title(hub, args),
+        "assistant.threads.setSuggestedPrompts" => surfaces::set_prompts(hub, args),
+        "agents.sessions.setStatus" => surfaces::session_status(hub, args),
         _ => Err("unknown_method".into()),
     }
 }
@@ -142,7 +139,7 @@ fn content(hub: &Hub, args: &Args) -> Result<Content, ApiError> {
     Ok(Content { text, blocks, metadata, warning: None })
 }
 
-fn refuse(invalid: Invalid) -> ApiError {
+pub(super) fn refuse(invalid: Invalid) -> ApiError {
     match invalid {
         Invalid::Format => "invalid_blocks_format".into(),
         Invalid::TooLong => "msg_blocks_too_long".into(),
@@ -169,7 +166,7 @@ fn bot_message(world: &World, content: Content) -> Message {
 }
 
 /// The conversation an argument names, in which the bot must be; a person's id means their DM.
-fn place(hub: &Hub, args: &Args, key: &str) -> Result<Channel, ApiError> {
+pub(super) fn place(hub: &Hub, args: &Args, key: &str) -> Result<Channel, ApiError> {
     let id = str_arg(args, key).filter(|id| !id.is_empty()).ok_or("channel_not_found")?;
     if id.starts_with(['U', 'W']) {
         return Ok(hub.dm(&UserId::new(id)).map_err(|_| "channel_not_found")?);
@@ -185,7 +182,7 @@ fn place(hub: &Hub, args: &Args, key: &str) -> Result<Channel, ApiError> {
 }
 
 /// The thread to reply in. An empty `thread_ts` is an error: it is how bots lose threads.
-fn thread_arg(args: &Args) -> Result<Option<MessageTs>, ApiError> {
+pub(super) fn thread_arg(args: &Args) -> Result<Option<MessageTs>, ApiError> {
     match args.get("thread_ts") {
         None => Ok(None),
         Some(Value::String(ts)) if !ts.is_empty() => Ok(Some(MessageTs::new(ts.clone()))),
@@ -271,297 +268,17 @@ fn delete(hub: &Arc<Hub>, args: &Args) -> Answer {
     Ok(json!({"channel": message.channel, "ts": message.ts}))
 }
 
-fn replies(hub: &Hub, args: &Args) -> Answer {
-    let channel = place(hub, args, "channel")?;
-    let with_metadata = is_true(args.get("include_all_metadata"));
-    let limit = int_arg(args, "limit").unwrap_or(1000).clamp(1, 1000);
-    let inclusive = is_true(args.get("inclusive"));
-    let after_cursor = match str_arg(args, "cursor").filter(|c| !c.is_empty()) {
-        Some(cursor) => Some(read_cursor(cursor).ok_or("invalid_cursor")?),
-        None => None,
-    };
-    let world = hub.world();
-    let ts = str_arg(args, "ts").unwrap_or("");
-    let asked = world.message(channel.id.as_str(), ts).ok_or("thread_not_found")?;
-    let thread = world.thread(channel.id.as_str(), asked.ts.as_str());
-    let count = thread.len().saturating_sub(1);
-    let latest = thread.last().map(|m| m.ts.clone());
-    let within = |m: &&&Message| {
-        let ts = m.ts.as_str();
-        let old = str_arg(args, "oldest").is_some_and(|o| ts < o || (ts == o && !inclusive));
-        let new = str_arg(args, "latest").is_some_and(|l| ts > l || (ts == l && !inclusive));
-        let seen = after_cursor.as_deref().is_some_and(|c| ts < c);
-        m.ts != asked.ts && !old && !new && !seen
-    };
-    let mut rest = thread.iter().filter(within);
-    let page: Vec<_> = rest.by_ref().take(limit).collect();
-    let next = rest.next().map(|m| STANDARD.encode(format!("next_ts:{}", m.ts)));
-    // Slack repeats the root at the head of every page.
-    let messages: Vec<Value> = std::iter::once(asked)
-        .chain(page.into_iter().copied())
-        .map(|m| {
-            let mut object = m.to_slack(&world.team, &world.bot, with_metadata);
-            if m.ts == asked.ts && count > 0 {
-                object.insert("thread_ts".into(), m.ts.as_str().into());
-                object.insert("reply_count".into(), count.into());
-                object.insert("latest_reply".into(), json!(latest));
-            } else if m.is_reply() {
-                object.insert("parent_user_id".into(), asked.user.as_str().into());
-            }
-            Value::Object(object)
-        })
-        .collect();
-    Ok(match next {
-        Some(cursor) => {
-            json!({"messages": messages, "has_more": true, "response_metadata": {"next_cursor": cursor}})
-        }
-        None => json!({"messages": messages, "has_more": false}),
-    })
-}
-
-fn read_cursor(cursor: &str) -> Option<String> {
-    let text = String::from_utf8(STANDARD.decode(cursor).ok()?).ok()?;
-    text.strip_prefix("next_ts:").map(str::to_owned)
-}
-
-/// A conversation the bot may know about: its own and public ones.
-fn visible(world: &World, args: &Args) -> Result<Channel, ApiError> {
-    let channel = world.channel(str_arg(args, "channel").unwrap_or("")).ok_or("channel_not_found")?;
-    if channel.is_private && !channel.has(&world.bot.user) {
-        return Err("channel_not_found".into());
-    }
-    Ok(channel.clone())
-}
-
-fn info(hub: &Hub, args: &Args) -> Answer {
-    let world = hub.world();
-    let channel = visible(&world, args)?;
-    let mut object = json!({
-        "id": channel.id,
-        "is_channel": !channel.is_im && !channel.is_private,
-        "is_group": !channel.is_im && channel.is_private,
-        "is_im": channel.is_im,
-        "is_mpim": false,
-        "is_private": channel.is_private,
-        "is_archived": false,
-        "is_ext_shared": channel.is_ext_shared,
-        "is_shared": channel.is_ext_shared,
-        "is_member": channel.has(&world.bot.user),
-        "context_team_id": world.team,
-        "num_members": channel.members.len(),
-    });
-    if let Some(object) = object.as_object_mut() {
-        if channel.is_im {
-            let other = channel.members.iter().find(|m| **m != world.bot.user);
-            object.insert("user".into(), json!(other));
-            object.remove("num_members");
-        } else {
-            object.insert("name".into(), channel.name.clone().into());
-        }
-    }
-    Ok(json!({"channel": object}))
-}
-
-fn members(hub: &Hub, args: &Args) -> Answer {
-    let world = hub.world();
-    let channel = visible(&world, args)?;
-    let limit = int_arg(args, "limit").unwrap_or(100).clamp(1, 1000);
-    let from = match str_arg(args, "cursor").filter(|c| !c.is_empty()) {
-        Some(cursor) => {
-            let id = read_cursor(cursor).ok_or("invalid_cursor")?;
-            channel.members.iter().position(|m| m.as_str() == id).ok_or("invalid_cursor")?
-        }
-        None => 0,
-    };
-    let page: Vec<_> = channel.members.iter().skip(from).take(limit).collect();
-    let next = channel.members.get(from + page.len()).map(|m| STANDARD.encode(format!("next_ts:{m}")));
-    Ok(json!({"members": page, "response_metadata": {"next_cursor": next.unwrap_or_default()}}))
-}
-
-fn open(hub: &Hub, args: &Args) -> Answer {
-    let users: Vec<&str> = str_arg(args, "users").unwrap_or("").split(',').filter(|u| !u.is_empty()).collect();
-    let channel = match users.as_slice() {
-        [] => return Err("users_list_not_supplied".into()),
-        [user] => hub.dm(&UserId::new(*user)).map_err(|_| "user_not_found")?,
-        // Group DMs do not exist in this workspace.
-        _ => return Err("not_enough_users".into()),
-    };
-    Ok(json!({"channel": {"id": channel.id}}))
-}
-
-fn user_info(hub: &Hub, args: &Args) -> Answer {
-    let world = hub.world();
-    let id = str_arg(args, "user").unwrap_or("");
-    if id == world.bot.user.as_str() {
-        return Ok(json!({"user": {
-            "id": id, "team_id": world.team, "name": world.bot.name, "real_name": world.bot.real_name,
-            "deleted": false, "is_bot": true, "is_app_user": false, "is_restricted": false,
-            "is_ultra_restricted": false, "updated": 0,
-            "profile": {"real_name": world.bot.real_name, "display_name": world.bot.name, "team": world.team,
-                        "bot_id": world.bot.bot_id, "api_app_id": world.bot.app_id},
-        }}));
-    }
-    let user = world.user(id).ok_or("user_not_found")?;
-    let mut object = json!({
-        "id": user.id,
-        "team_id": user.team_id,
-        "name": user.name,
-        "real_name": user.real_name,
-        "deleted": user.deleted,
-        "is_admin": false,
-        "is_owner": false,
-        "is_primary_owner": false,
-        "is_restricted": user.is_restricted || user.is_ultra_restricted,
-        "is_ultra_restricted": user.is_ultra_restricted,
-        "is_stranger": false,
-        "is_bot": user.is_bot,
-        "is_app_user": false,
-        "updated": 0,
-        "profile": {
-            "real_name": user.real_name, "display_name": user.name, "title": user.title, "team": user.team_id,
-        },
-    });
-    if let Some(object) = object.as_object_mut() {
-        if let Some(zone) = user.tz {
-            use chrono::Offset;
-            let offset = hub.clock.now().with_timezone(&zone).offset().fix().local_minus_utc();
-            object.insert("tz".into(), zone.name().into());
-            object.insert("tz_label".into(), zone.name().into());
-            object.insert("tz_offset".into(), offset.into());
-        }
-        if is_true(args.get("include_locale")) {
-            object.insert("locale".into(), user.locale.clone().into());
-        }
-    }
-    Ok(json!({"user": object}))
-}
-
-fn view_of(hub: &Hub, args: &Args, kind: &str) -> Result<Map<String, Value>, ApiError> {
-    let view = args.get("view").ok_or("invalid_arguments")?;
-    let mut view = accept_view(view, || hub.world().next_id()).map_err(|e| match e {
-        Invalid::Blocks(messages) => ApiError { code: "invalid_arguments".into(), messages },
-        other => refuse(other),
-    })?;
-    if view.get("type").and_then(Value::as_str) != Some(kind) {
-        return Err("invalid_arguments".into());
-    }
-    let mut world = hub.world();
-    let number = world.next_id();
-    view.insert("hash".into(), format!("{number}.h").into());
-    view.insert("team_id".into(), json!(world.team));
-    view.insert("bot_id".into(), json!(world.bot.bot_id));
-    view.insert("app_id".into(), json!(world.bot.app_id));
-    Ok(view)
-}
-
-fn view_open(hub: &Hub, args: &Args) -> Answer {
-    let mut view = view_of(hub, args, "modal")?;
-    let user = hub.use_trigger(str_arg(args, "trigger_id").unwrap_or("")).map_err(|e| match e {
-        Handle::Unknown => "invalid_trigger_id",
-        Handle::Expired => "expired_trigger_id",
-        Handle::Used => "exchanged_trigger_id",
-    })?;
-    let mut world = hub.world();
-    let id = format!("V{:08}", world.next_id());
-    view.insert("id".into(), id.clone().into());
-    view.insert("root_view_id".into(), id.into());
-    view.insert("state".into(), json!({"values": {}}));
-    let view = Value::Object(view);
-    hub.commit(&mut world, Change::Modal { view: view.clone(), user });
-    Ok(json!({"view": view}))
-}
-
-fn view_update(hub: &Hub, args: &Args) -> Answer {
-    let mut view = view_of(hub, args, "modal")?;
-    let id = str_arg(args, "view_id").unwrap_or("").to_owned();
-    let mut world = hub.world();
-    let (user, old) = world.modal(&id).ok_or("not_found")?;
-    if str_arg(args, "hash").is_some_and(|h| Some(h) != old.get("hash").and_then(Value::as_str)) {
-        return Err("hash_conflict".into());
-    }
-    let user = user.clone();
-    view.insert("id".into(), id.clone().into());
-    view.insert("root_view_id".into(), id.into());
-    let view = Value::Object(view);
-    hub.commit(&mut world, Change::Modal { view: view.clone(), user });
-    Ok(json!({"view": view}))
-}
-
-fn view_publish(hub: &Hub, args: &Args) -> Answer {
-    let mut view = view_of(hub, args, "home")?;
-    let user = UserId::new(str_arg(args, "user_id").unwrap_or(""));
-    let mut world = hub.world();
-    world.user(user.as_str()).ok_or("user_not_found")?;
-    let old = world.home(user.as_str()).and_then(|v| v.get("hash")).and_then(Value::as_str);
-    if str_arg(args, "hash").is_some_and(|h| Some(h) != old) {
-        return Err("hash_conflict".into());
-    }
-    view.insert("id".into(), format!("H{user}").into());
-    let view = Value::Object(view);
-    hub.commit(&mut world, Change::Home { user, view: view.clone() });
-    Ok(json!({"view": view}))
-}
-
-/// The thread an assistant method names.
-fn assistant_thread(hub: &Hub, args: &Args) -> Result<(ChannelId, MessageTs), ApiError> {
-    let channel = place(hub, args, "channel_id")?.id;
-    let thread = thread_arg(args)?.ok_or("invalid_thread_ts")?;
-    let known = hub.world().message(channel.as_str(), thread.as_str()).is_some_and(|m| !m.is_reply());
-    if known { Ok((channel, thread)) } else { Err("invalid_thread_ts".into()) }
-}
-
-fn set_status(hub: &Hub, args: &Args) -> Answer {
-    let (channel, thread_ts) = assistant_thread(hub, args)?;
-    let text = str_arg(args, "status").ok_or("invalid_arguments")?.to_owned();
-    let until = hub.clock.now_ms() + STATUS_MS;
-    hub.commit(&mut hub.world(), Change::Status { channel, thread_ts, text, until });
-    Ok(json!({}))
-}
-
-fn set_title(hub: &Hub, args: &Args) -> Answer {
-    let (channel, thread_ts) = assistant_thread(hub, args)?;
-    let title = str_arg(args, "title").filter(|t| !t.is_empty()).ok_or("invalid_arguments")?.to_owned();
-    hub.commit(&mut hub.world(), Change::Title { channel, thread_ts, title });
-    Ok(json!({}))
-}
-
-fn set_prompts(hub: &Hub, args: &Args) -> Answer {
-    let channel = place(hub, args, "channel_id")?;
-    // As with Slack's newer agents: with a thread the call says yes and does nothing.
-    if args.contains_key("thread_ts") {
-        return Ok(json!({}));
-    }
-    let prompts = args.get("prompts").and_then(Value::as_array).ok_or("invalid_arguments")?;
-    let whole = |p: &Value| ["title", "message"].iter().all(|k| p.get(*k).is_some_and(Value::is_string));
-    if prompts.len() > 4 || !prompts.iter().all(whole) {
-        return Err("invalid_arguments".into());
-    }
-    let prompts = Value::Array(prompts.clone());
-    hub.commit(&mut hub.world(), Change::Prompts { channel: channel.id, prompts });
-    Ok(json!({}))
-}
-
-fn session_status(hub: &Hub, args: &Args) -> Answer {
-    let (channel, thread_ts) = assistant_thread(hub, args)?;
-    let status = str_arg(args, "status").unwrap_or("").to_owned();
-    if !matches!(status.as_str(), "active" | "processing" | "suspended" | "closed") {
-        return Err("invalid_arguments".into());
-    }
-    hub.commit(&mut hub.world(), Change::Session { channel, thread_ts, status });
-    Ok(json!({}))
-}
-
-fn str_arg<'a>(args: &'a Args, key: &str) -> Option<&'a str> {
+pub(super) fn str_arg<'a>(args: &'a Args, key: &str) -> Option<&'a str> {
     args.get(key).and_then(Value::as_str)
 }
 
-fn int_arg(args: &Args, key: &str) -> Option<usize> {
+pub(super) fn int_arg(args: &Args, key: &str) -> Option<usize> {
     let value = args.get(key)?;
     let number = value.as_u64().or_else(|| value.as_str()?.parse().ok())?;
     usize::try_from(number).ok()
 }
 
-fn is_true(value: Option<&Value>) -> bool {
+pub(super) fn is_true(value: Option<&Value>) -> bool {
     match value {
         Some(Value::Bool(b)) => *b,
         Some(Value::String(s)) => s == "true" || s == "1",

@@ -6,6 +6,7 @@
 //! What it does not promise: Slack's rate limits (ask for them with [`Workspace::misbehave`]), streaming, files.
 
 mod blocks;
+mod conversations;
 mod delivery;
 mod events;
 mod hub;
@@ -13,6 +14,7 @@ mod journal;
 mod message;
 mod methods;
 mod seed;
+mod surfaces;
 #[cfg(test)]
 mod tests;
 mod web_api;

@@ -406,3 +406,10 @@ proptest! {
         prop_assert_eq!(joined(&plain(&text, &[])), unlink(&text));
     }
 }
+
+#[test]
+fn forty_thousand_characters_of_nested_marks_are_read() {
+    for piece in ["> ", "[", "*a ", "**a", "- ", "`a``", "![", "<", "a_", "|", "\n> - 1. ", "~~", "<!", "&"] {
+        reply(&piece.repeat(40_000 / piece.len()), &[], Lang::En).iter().for_each(assert_harmless);
+    }
+}

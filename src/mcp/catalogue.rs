@@ -1,0 +1,67 @@
+//! The tools a server lists, made fit for models and for checking results.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rmcp::model::{JsonObject, Tool};
+use serde_json::{Map, Value};
+
+/// One tool as the server describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolSpec {
+    /// Its name.
+    pub name: String,
+    /// For the model.
+    pub description: String,
+    /// JSON Schema of the arguments: always an object with `properties`, without `$schema`.
+    pub input_schema: Map<String, Value>,
+    /// The server's own word on it; a hint that decides nothing.
+    pub read_only_hint: Option<bool>,
+}
+
+/// What the server offered when the connection was last made.
+#[derive(Default)]
+pub(super) struct Catalogue {
+    pub tools: Arc<Vec<ToolSpec>>,
+    /// The compiled output schemas.
+    pub outputs: HashMap<String, jsonschema::Validator>,
+}
+
+impl Catalogue {
+    /// Leaves out what is listed twice or promises an output that cannot be checked.
+    pub fn of(tools: Vec<Tool>) -> Self {
+        let mut specs: Vec<ToolSpec> = Vec::new();
+        let mut outputs = HashMap::new();
+        for tool in tools {
+            if specs.iter().any(|s| s.name == tool.name) {
+                tracing::error!(tool = %tool.name, "listed twice; only the first is offered");
+                continue;
+            }
+            if let Some(schema) = &tool.output_schema {
+                match jsonschema::validator_for(&Value::Object(schema.as_ref().clone())) {
+                    Ok(validator) => outputs.insert(tool.name.to_string(), validator),
+                    Err(error) => {
+                        tracing::error!(tool = %tool.name, %error, "not offered: its output schema is no schema");
+                        continue;
+                    }
+                };
+            }
+            specs.push(ToolSpec {
+                name: tool.name.to_string(),
+                description: tool.description.map(|d| d.to_string()).unwrap_or_default(),
+                input_schema: normalised(tool.input_schema.as_ref().clone()),
+                read_only_hint: tool.annotations.and_then(|a| a.read_only_hint),
+            });
+        }
+        Self { tools: Arc::new(specs), outputs }
+    }
+}
+
+/// Some model endpoints refuse a schema that names its dialect or has no `properties`.
+fn normalised(mut schema: JsonObject) -> Map<String, Value> {
+    schema.remove("$schema");
+    schema.remove("title");
+    schema.entry("type").or_insert_with(|| "object".into());
+    schema.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    schema
+}
