@@ -20,7 +20,8 @@ use crate::domain::{Clock, Secret};
 use crate::duties::Duties;
 use crate::http::{self, Edge};
 use crate::mcp::{self, Mcp};
-use crate::outbox::Outbox;
+use crate::outbox::{self, Outbox};
+use crate::proposals;
 use crate::records::Records;
 use crate::slack::client::Client;
 use crate::slack::signature::Verifier;
@@ -99,7 +100,10 @@ impl App {
         let work = Work::open(&dir.work())
             .await
             .with_context(|| format!("the work file {} cannot be opened", dir.work().display()))?;
+        // Whoever held these leases is gone: one process at a time uses the files.
         queue::free_all(&work).await.context("the work file does not answer")?;
+        proposals::free_all(&records).await.context("the records do not answer")?;
+        outbox::free_all(&records).await.context("the records do not answer")?;
 
         let token = config.slack.bot_token.clone().unwrap_or_else(|| Secret::new(""));
         let slack = Client::new(&config.slack.api_url, token, Duration::from_millis(config.slack.timeout_ms))
@@ -250,10 +254,19 @@ fn sales_server(config: &Config, dir: &DataDir, keys: &PublicKeys) -> anyhow::Re
         ("SALES_CONCIERGE__LOG__FILTER", config.log.filter.clone()),
         ("SALES_CONCIERGE__LOG__JSON", config.log.json.to_string()),
     ];
+    // A crash test stops the sales server, too.
+    #[cfg(feature = "failpoints")]
+    let env = env.into_iter().chain([("FAILPOINTS", failpoints())]);
     Ok(mcp::Settings {
         command,
         args,
         env: env.into_iter().map(|(k, v)| (k.into(), v.into())).collect(),
         call_timeout: Duration::from_millis(config.sales_server.call_timeout_ms),
     })
+}
+
+/// The points of this process, in the form of the variable they came in.
+#[cfg(feature = "failpoints")]
+fn failpoints() -> String {
+    fail::list().into_iter().map(|(point, action)| format!("{point}={action}")).collect::<Vec<_>>().join(";")
 }

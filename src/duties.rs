@@ -134,6 +134,7 @@ impl Duties {
             self.begin(Due::Message(key)).await;
         }
         for continuation in click::continuations(&self.records).await? {
+            fail::fail_point!("duties::continuing");
             queue::push(&self.work, &continuation.job, None).await?;
             fail::fail_point!("duties::pushed");
             click::continuation_enqueued(&self.records, &continuation.turn).await?;
@@ -153,10 +154,16 @@ impl Duties {
             (Arc::clone(&self.clicks), self.outbox.clone(), Arc::clone(&self.busy), Arc::clone(&self.wake));
         self.running.spawn(async move {
             let done = tokio::spawn(async move {
+                let look_again = |done| {
+                    if done {
+                        wake.notify_one();
+                    }
+                };
                 match due {
-                    // A press may have begun a continuation: look again when it is done.
-                    Due::Click(id) => clicks.run(&id).await.map(|()| wake.notify_one()),
-                    Due::Abandoned(id) => clicks.take_over(&id).await.map(|()| wake.notify_one()),
+                    // A press may have begun a continuation: look again when it is done. While it is not, looking again
+                    // at once would find it due and never rest.
+                    Due::Click(id) => clicks.run(&id).await.map(look_again),
+                    Due::Abandoned(id) => clicks.take_over(&id).await.map(look_again),
                     Due::Overdue(id) => clicks.expire(&id).await,
                     Due::Message(key) => outbox.drive(&key).await.map(drop),
                 }

@@ -122,6 +122,7 @@ async fn store_message(edge: &Edge, message: inbound::Message) -> Result<Outcome
         ts: message.ts,
         is_ext_shared: message.is_ext_shared,
     });
+    fail::fail_point!("http::event");
     Ok(match queue::push(&edge.work, &job, message.event_id.as_deref()).await? {
         Pushed::New => {
             fail::fail_point!("http::stored");
@@ -139,7 +140,7 @@ async fn events(State(edge): State<Arc<Edge>>, headers: HeaderMap, body: Bytes) 
             Ok((outcome, text)) => answer(outcome, StatusCode::OK, text),
             Err(error) => down(&error),
         },
-        Err(refused) => refused,
+        Err(error) => unsigned(&error),
     };
     metrics::histogram!("slack_ack_seconds").record(begun.elapsed().as_secs_f64());
     answer
@@ -149,14 +150,17 @@ async fn interactions(State(edge): State<Arc<Edge>>, headers: HeaderMap, body: B
     let begun = Instant::now();
     let answer = match verify(&edge, &headers, body) {
         Ok(body) => match inbound::interaction(&body) {
-            Interaction::Click(press) => match bounded(click::store(&edge.records, &press)).await {
-                Ok(()) => {
-                    fail::fail_point!("http::pressed");
-                    edge.wake_duties.notify_one();
-                    answer("pressed", StatusCode::OK, String::new())
+            Interaction::Click(press) => {
+                fail::fail_point!("http::press");
+                match bounded(click::store(&edge.records, &press)).await {
+                    Ok(()) => {
+                        fail::fail_point!("http::pressed");
+                        edge.wake_duties.notify_one();
+                        answer("pressed", StatusCode::OK, String::new())
+                    }
+                    Err(error) => down(&error),
                 }
-                Err(error) => down(&error),
-            },
+            }
             Interaction::Ignored(reason) => {
                 tracing::debug!(reason, "interaction ignored");
                 answer("ignored", StatusCode::OK, String::new())
@@ -166,7 +170,7 @@ async fn interactions(State(edge): State<Arc<Edge>>, headers: HeaderMap, body: B
                 answer("not_understood", StatusCode::OK, String::new())
             }
         },
-        Err(refused) => refused,
+        Err(error) => unsigned(&error),
     };
     metrics::histogram!("slack_ack_seconds").record(begun.elapsed().as_secs_f64());
     answer
@@ -176,7 +180,7 @@ async fn interactions(State(edge): State<Arc<Edge>>, headers: HeaderMap, body: B
 async fn not_offered(State(edge): State<Arc<Edge>>, headers: HeaderMap, body: Bytes) -> Response {
     match verify(&edge, &headers, body) {
         Ok(_) => answer("ignored", StatusCode::OK, String::new()),
-        Err(refused) => refused,
+        Err(error) => unsigned(&error),
     }
 }
 
@@ -191,17 +195,19 @@ async fn ready(State(edge): State<Arc<Edge>>) -> Response {
     }
 }
 
-fn verify(edge: &Edge, headers: &HeaderMap, body: Bytes) -> Result<VerifiedBody, Response> {
+fn verify(edge: &Edge, headers: &HeaderMap, body: Bytes) -> Result<VerifiedBody, SignatureError> {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    edge.verifier.verify(header(SIGNATURE_HEADER), header(TIMESTAMP_HEADER), body, edge.clock.now()).map_err(|error| {
-        // A wrong clock refuses everything: say how wrong it is.
-        if let SignatureError::Stale { skew_s } = error {
-            tracing::warn!(skew_s, "request refused: its timestamp is too far from this machine's clock");
-        } else {
-            tracing::warn!(reason = %error, "request refused");
-        }
-        answer("unsigned", StatusCode::UNAUTHORIZED, String::new())
-    })
+    edge.verifier.verify(header(SIGNATURE_HEADER), header(TIMESTAMP_HEADER), body, edge.clock.now())
+}
+
+fn unsigned(error: &SignatureError) -> Response {
+    // A wrong clock refuses everything: say how wrong it is.
+    if let SignatureError::Stale { skew_s } = error {
+        tracing::warn!(skew_s, "request refused: its timestamp is too far from this machine's clock");
+    } else {
+        tracing::warn!(reason = %error, "request refused");
+    }
+    answer("unsigned", StatusCode::UNAUTHORIZED, String::new())
 }
 
 fn answer(outcome: Outcome, status: StatusCode, text: String) -> Response {

@@ -87,6 +87,14 @@ pub async fn due(records: &Records) -> Result<Vec<String>, sqlx::Error> {
     .await
 }
 
+/// Ends all leases on messages, when no writer can be alive.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn free_all(records: &Records) -> Result<(), sqlx::Error> {
+    sqlx::query("UPDATE outbox SET lease_until = 0 WHERE lease_until > 0").execute(records.quick()).await.map(drop)
+}
+
 /// The sender.
 #[derive(Clone, Debug)]
 pub struct Outbox {
@@ -130,6 +138,7 @@ impl Outbox {
         loop {
             let Some(row) = self.begin(key).await? else { return Ok(Driven::Settled) };
             let sent = self.send(&row).await;
+            fail::fail_point!("outbox::told");
             match sent {
                 Ok(ts) => {
                     if self.sent(&row, ts.as_ref()).await? {

@@ -21,7 +21,7 @@ use sqlx::{Row, SqliteExecutor};
 use crate::domain::{
     ChannelId, Lang, MessageTs, Person, Proposal, ProposalId, ProposalState, TeamId, ThreadKey, TurnId, Write,
 };
-use crate::records::now_ms;
+use crate::records::{Records, now_ms};
 use crate::tokens;
 
 /// What may be set about proposals.
@@ -32,11 +32,13 @@ pub struct Settings {
     pub expiry_s: u64,
     /// How long a claim is left alone before another executor takes it over, in milliseconds.
     pub claim_lease_ms: u64,
+    /// How long an executor waits before a call whose outcome is unknown is made again, in milliseconds.
+    pub retry_pause_ms: u64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { expiry_s: 24 * 3600, claim_lease_ms: 20_000 }
+        Self { expiry_s: 24 * 3600, claim_lease_ms: 20_000, retry_pause_ms: 2_000 }
     }
 }
 
@@ -289,6 +291,14 @@ pub async fn take_over(
     .as_ref()
     .map(read_claimed)
     .transpose()
+}
+
+/// Ends all leases on claims, when no executor can be alive.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn free_all(records: &Records) -> Result<(), sqlx::Error> {
+    sqlx::query("UPDATE proposals SET claim_until = 0 WHERE state = 'claimed'").execute(records.durable()).await.map(drop)
 }
 
 /// Gives a claim's lease back after an unknown outcome, so that the next executor need not wait the whole lease.

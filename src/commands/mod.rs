@@ -153,6 +153,9 @@ pub struct RunningError<E>(pub E);
 
 /// Runs the command of the process's arguments.
 pub fn run() -> ExitCode {
+    // Takes the points at which a crash test wants this process stopped from the environment.
+    #[cfg(feature = "failpoints")]
+    let _scenario = fail::FailScenario::setup();
     let cli = Cli::parse();
     let (code, error) = match dispatch(cli) {
         Ok(()) => return ExitCode::SUCCESS,

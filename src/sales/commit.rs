@@ -96,7 +96,9 @@ impl Committer {
             return Ok(first);
         }
         let done = register(&mut tx, self.zone, approval, new).await?;
+        fail::fail_point!("sales::committing");
         tx.commit().await?;
+        fail::fail_point!("sales::committed");
         Ok(done)
     }
 

@@ -28,9 +28,6 @@ use crate::thread::turn::{MAX_DEPTH, card, card_key, count, place};
 use crate::tokens::{Approval, ApprovalSigner};
 use crate::words::presses as words;
 
-/// How long an executor waits before a call whose outcome is unknown is made again.
-const RETRY_PAUSE: Duration = Duration::from_secs(2);
-
 /// Carries presses out. The only holder of the key that signs approvals.
 pub struct Clicks {
     records: Records,
@@ -116,37 +113,38 @@ impl Clicks {
         Self { records, outbox, mcp, table, askers, approvals, clock, settings }
     }
 
-    /// Handles one stored press, as far as nobody else is doing so.
+    /// Handles one stored press, as far as nobody else is doing so. `false`: it is still due, and looking again at once
+    /// would find the same.
     ///
     /// # Errors
     /// When the store does not answer; the press stays due.
-    pub async fn run(&self, click: &str) -> Result<(), sqlx::Error> {
-        let Some(press) = find(&self.records, click).await? else { return Ok(()) };
-        let (lang, name) = self.askers.reader(&press.who).await;
-        match self.decide(&press, lang, &name).await? {
+    pub async fn run(&self, click: &str) -> Result<bool, sqlx::Error> {
+        let Some(press) = find(&self.records, click).await? else { return Ok(true) };
+        fail::fail_point!("click::found");
+        let (lang, _) = self.askers.reader(&press.who).await;
+        match self.decide(&press, lang).await? {
             Decided::Execute(claimed) => {
                 fail::fail_point!("click::claimed");
                 let card = card_key(claimed.proposal());
-                let (shown, done) = tokio::join!(self.outbox.drive(&card), self.execute(*claimed, &name));
+                let (shown, done) = tokio::join!(self.outbox.drive(&card), self.execute(*claimed));
                 shown?;
                 done
             }
-            Decided::Tell(keys) => self.drive(&keys).await,
-            Decided::Nothing => Ok(()),
+            Decided::Tell(keys) => self.drive(&keys).await.map(|()| true),
+            Decided::Nothing => Ok(false),
         }
     }
 
-    /// Goes on with a claimed write whose executor is gone.
+    /// Goes on with a claimed write whose executor is gone. `false`: it is not settled yet.
     ///
     /// # Errors
     /// When the store does not answer; the claim stays abandoned.
-    pub async fn take_over(&self, id: &ProposalId) -> Result<(), sqlx::Error> {
+    pub async fn take_over(&self, id: &ProposalId) -> Result<bool, sqlx::Error> {
         let mut tx = self.records.begin_durable().await?;
         let claimed = proposals::take_over(&mut tx, id, self.lease()).await?;
         tx.commit().await?;
-        let Some(claimed) = claimed else { return Ok(()) };
-        let (_, name) = self.askers.reader(claimed.approver()).await;
-        self.execute(claimed, &name).await
+        let Some(claimed) = claimed else { return Ok(false) };
+        self.execute(claimed).await
     }
 
     /// Ends a proposal whose time is over, if no press was faster.
@@ -156,7 +154,7 @@ impl Clicks {
     pub async fn expire(&self, id: &ProposalId) -> Result<(), sqlx::Error> {
         let mut tx = self.records.begin_durable().await?;
         let Some(proposal) = proposals::expire(&mut tx, id).await? else { return Ok(()) };
-        self.ended(&mut tx, &proposal, None).await?;
+        self.ended(&mut tx, &proposal).await?;
         tx.commit().await?;
         self.outbox.drive(&card_key(&proposal)).await.map(drop)
     }
@@ -166,7 +164,7 @@ impl Clicks {
     }
 
     /// The decision and everything that makes it visible, in one synced transaction.
-    async fn decide(&self, press: &Press, lang: Lang, name: &str) -> Result<Decided, sqlx::Error> {
+    async fn decide(&self, press: &Press, lang: Lang) -> Result<Decided, sqlx::Error> {
         let mut tx = self.records.begin_durable().await?;
         let handled: Option<i64> = sqlx::query_scalar("SELECT handled_at FROM clicks WHERE id = $1")
             .bind(&press.id)
@@ -176,8 +174,8 @@ impl Clicks {
             return Ok(Decided::Nothing);
         }
         let decided = match press.action {
-            ClickAction::Confirm => self.confirm(&mut tx, press, lang, name).await?,
-            ClickAction::Cancel => self.cancel(&mut tx, press, lang, name).await?,
+            ClickAction::Confirm => self.confirm(&mut tx, press, lang).await?,
+            ClickAction::Cancel => self.cancel(&mut tx, press, lang).await?,
         };
         tx.commit().await?;
         Ok(decided)
@@ -188,7 +186,6 @@ impl Clicks {
         tx: &mut SqliteConnection,
         press: &Press,
         lang: Lang,
-        name: &str,
     ) -> Result<Decided, sqlx::Error> {
         let Some(proposal) = proposals::find(&mut *tx, &press.proposal).await? else {
             return self.tell(tx, press, "not_found", &words::unknown_card(lang)).await;
@@ -208,7 +205,7 @@ impl Clicks {
                 let mut shown = claimed.proposal().clone();
                 shown.state = ProposalState::Claimed;
                 count(&shown);
-                self.show(tx, &shown, Some(name)).await?;
+                self.show(tx, &shown).await?;
                 Ok(Decided::Execute(claimed))
             }
             Claim::Running => Ok(Decided::Nothing),
@@ -225,12 +222,11 @@ impl Clicks {
         tx: &mut SqliteConnection,
         press: &Press,
         lang: Lang,
-        name: &str,
     ) -> Result<Decided, sqlx::Error> {
         if let Some(proposal) = proposals::cancel(tx, &press.proposal, &press.who).await? {
             self.audit(tx, press, "cancelled", &proposal).await?;
             self.handled(tx, press, "cancelled").await?;
-            self.ended(tx, &proposal, Some(name)).await?;
+            self.ended(tx, &proposal).await?;
             return Ok(Decided::Tell(vec![card_key(&proposal)]));
         }
         let Some(p) = proposals::find(&mut *tx, &press.proposal).await? else {
@@ -267,7 +263,7 @@ impl Clicks {
         proposal: &Proposal,
     ) -> Result<Decided, sqlx::Error> {
         if let Some(ended) = proposals::expire(tx, &proposal.id).await? {
-            self.ended(tx, &ended, None).await?;
+            self.ended(tx, &ended).await?;
         }
         let mut decided = self.tell(tx, press, "expired", &words::expired(lang)).await?;
         if let Decided::Tell(keys) = &mut decided {
@@ -276,8 +272,8 @@ impl Clicks {
         Ok(decided)
     }
 
-    /// The call, then the settlement. An unknown outcome leaves the claim to be driven on.
-    async fn execute(&self, claimed: ClaimedProposal, name: &str) -> Result<(), sqlx::Error> {
+    /// The call, then the settlement. An unknown outcome (`false`) leaves the claim to be driven on.
+    async fn execute(&self, claimed: ClaimedProposal) -> Result<bool, sqlx::Error> {
         let proposal = claimed.proposal().clone();
         let token = self.approvals.sign(
             &Approval {
@@ -303,43 +299,42 @@ impl Clicks {
             Ok(settlement) => settlement,
             Err(reason) => {
                 tracing::warn!(proposal = %proposal.id, reason, "outcome of a write unknown; it will be driven on");
-                proposals::retry_after(&mut tx, &claimed, RETRY_PAUSE).await?;
-                return tx.commit().await;
+                let pause = Duration::from_millis(self.settings.retry_pause_ms);
+                proposals::retry_after(&mut tx, &claimed, pause).await?;
+                tx.commit().await?;
+                return Ok(false);
             }
         };
         if let Some(settled) = proposals::settle(&mut tx, &claimed, &settlement).await? {
             let handled = "UPDATE clicks SET handled_at = CAST(unixepoch('subsec') * 1000 AS INTEGER), outcome = $2
                  WHERE id = (SELECT claim_click FROM proposals WHERE id = $1)";
             sqlx::query(handled).bind(settled.id.as_str()).bind(settled.state.code()).execute(&mut *tx).await?;
-            self.ended(&mut tx, &settled, Some(name)).await?;
+            self.ended(&mut tx, &settled).await?;
         }
+        fail::fail_point!("click::settling");
         tx.commit().await?;
         fail::fail_point!("click::settled");
-        self.outbox.drive(&card_key(&proposal)).await.map(drop)
+        self.outbox.drive(&card_key(&proposal)).await?;
+        fail::fail_point!("click::shown");
+        Ok(true)
     }
 
     /// What every end of a proposal brings with it: the card's last face, a note for the model, perhaps a continuation.
-    async fn ended(
-        &self,
-        tx: &mut SqliteConnection,
-        proposal: &Proposal,
-        decider: Option<&str>,
-    ) -> Result<(), sqlx::Error> {
+    async fn ended(&self, tx: &mut SqliteConnection, proposal: &Proposal) -> Result<(), sqlx::Error> {
         count(proposal);
-        self.show(tx, proposal, decider).await?;
+        self.show(tx, proposal).await?;
         let note = Item::Note { text: note(proposal), departments: vec![proposal.write.department().to_owned()] };
         history::leave(tx, &proposal.thread, &note).await?;
         continue_if_decided(tx, proposal).await
     }
 
-    async fn show(
-        &self,
-        tx: &mut SqliteConnection,
-        proposal: &Proposal,
-        decider: Option<&str>,
-    ) -> Result<(), sqlx::Error> {
+    async fn show(&self, tx: &mut SqliteConnection, proposal: &Proposal) -> Result<(), sqlx::Error> {
         let name = self.name_of(tx, &proposal.requester).await?;
-        let body = card(proposal, &name, decider);
+        let decider = match &proposal.decided_by {
+            Some(who) => Some(self.name_of(tx, who).await?),
+            None => None,
+        };
+        let body = card(proposal, &name, decider.as_deref());
         outbox::want(tx, &card_key(proposal), &place(&proposal.thread), &body, Duration::ZERO).await
     }
 

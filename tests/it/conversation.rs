@@ -1,35 +1,271 @@
-//! What people ask and get: the conversations the product must be able to have.
+//! The ten conversations the product must be able to have, with a model scripted on the wire: what it is given by the
+//! real sales server, and what people see of it.
 
-use serde_json::json;
+use chrono::{Datelike, Days, NaiveDate};
+use serde_json::{Value, json};
 
-use crate::harness::{AOKI, Rig, Say, shown};
+use crate::harness::model::{notes, results};
+use crate::harness::{AOKI, EMMA, Rig, Say, has_buttons, shown, today};
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_question_is_answered_in_the_thread_with_what_was_looked_up_under_it() {
-    let rig = Rig::start().await;
-    rig.model.script([Say::call("get_customers", json!({"code_customer": "0002"})), Say::text("見つかりました。")]);
-    let place = rig.dm(AOKI, "0002のお客様は？").await;
-    let answer = rig.answer(&place, 1).await;
-    assert!(shown(&answer).contains("見つかりました。"), "{}", shown(&answer));
-    assert!(shown(&answer).contains("🔧"), "{}", shown(&answer));
-    assert_eq!(rig.model.faults(), Vec::<String>::new());
+/// Monday to Sunday of the week before the one `day` is in.
+fn last_week(day: NaiveDate) -> (NaiveDate, NaiveDate) {
+    let monday = day.week(chrono::Weekday::Mon).first_day() - Days::new(7);
+    (monday, monday + Days::new(6))
+}
+
+fn last_tuesday(day: NaiveDate) -> NaiveDate {
+    last_week(day).0 + Days::new(1)
+}
+
+/// The results of the newest request to the model, by the tool that gave them.
+fn newest_results(rig: &Rig) -> Vec<Value> {
+    results(&rig.model.last())
+}
+
+fn no_faults(rig: &Rig) {
+    assert_eq!(rig.model.faults(), Vec::<String>::new(), "every result belongs to a call");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sale_is_registered_by_the_press_and_the_receipt_has_its_number() {
+async fn c01_a_name_that_two_customers_share_lists_both_and_asks_which() {
     let rig = Rig::start().await;
     rig.model.script([
-        Say::call("add_sale", json!({"code_customer": "0002", "products": "かぼちゃ4個", "price": 600})),
-        Say::text("カードのボタンを押してください。"),
+        Say::call("get_customers", json!({"name_str_customer": "佐藤"})),
+        Say::text("佐藤様は2名いらっしゃいます。どちらですか？\n\n| コード | お名前 |\n|---|---|\n| 0002 | 佐藤 花子 |\n| 0016 | 佐藤 健太 |"),
+    ]);
+    let place = rig.dm(AOKI, "佐藤さんの顧客コードは？").await;
+    let answer = shown(&rig.answer(&place, 1).await);
+    for part in ["0002", "佐藤 花子", "0016", "佐藤 健太", "どちら", "🔧 顧客検索 佐藤"] {
+        assert!(answer.contains(part), "{part} missing in {answer}");
+    }
+    let result = &newest_results(&rig)[0];
+    assert_eq!((result["data"]["count"].as_i64(), result["status"].as_str()), (Some(2), Some("success")));
+    for customer in result["data"]["customers"].as_array().unwrap() {
+        for field in ["code_customer", "name_customer", "address", "phone"] {
+            assert!(customer[field].as_str().is_some_and(|v| !v.is_empty()), "{field} missing in {customer}");
+        }
+    }
+    no_faults(&rig);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c02_two_codes_and_last_week_are_looked_up_from_monday_to_sunday_in_one_round() {
+    let rig = Rig::start().await;
+    let (begin, end) = last_week(today());
+    let asked = |code: &str| json!({"code_customer": code, "date_sales_begin_str": begin.to_string(), "date_sales_end_str": end.to_string()});
+    rig.model.script([
+        Say::calls(&[("get_sales", asked("0002")), ("get_sales", asked("0016"))]),
+        Say::text("0002 は先週の販売があります。0016 は先週の販売がありません。"),
+    ]);
+    let place = rig.dm(AOKI, "0002と0016の先週の販売を教えて").await;
+    let answer = shown(&rig.answer(&place, 1).await);
+    for part in ["販売検索 0002", "販売検索 0016", &format!("{begin}〜{end}")] {
+        assert!(answer.contains(part), "{part} missing in {answer}");
+    }
+    let found = newest_results(&rig);
+    assert!(found[0]["data"]["count"].as_i64().unwrap() > 0, "{}", found[0]);
+    assert_eq!(found[1]["data"]["count"], 0, "nothing found is a success with a count of 0: {}", found[1]);
+    assert_eq!(found[1]["status"], "success");
+    assert_eq!(rig.model.requests().len(), 2, "both calls belong to one round");
+    no_faults(&rig);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c03_a_total_over_two_months_comes_from_the_database_with_its_parts() {
+    let rig = Rig::start().await;
+    let this_month = today().with_day(1).unwrap();
+    let begin = this_month - chrono::Months::new(1);
+    rig.model.rule(move |request| {
+        let given = results(request);
+        Some(match given.last() {
+            None => Say::call(
+                "summarize_sales",
+                json!({"date_sales_begin_str": begin.to_string(), "date_sales_end_str": today().to_string(), "group_by": "month", "code_customer": "0002"}),
+            ),
+            Some(result) => Say::text(&format!("合計は {} 円です。", result["data"]["total_price"])),
+        })
+    });
+    let place = rig.dm(AOKI, "0002の先月と今月の2ヶ月間の販売金額合計は？").await;
+    let answer = shown(&rig.answer(&place, 1).await);
+    let data = newest_results(&rig)[0]["data"].clone();
+    let parts: i64 = data["groups"].as_array().unwrap().iter().map(|g| g["total_price"].as_i64().unwrap()).sum();
+    assert_eq!(data["total_price"].as_i64(), Some(parts));
+    assert!(data["groups"].as_array().unwrap().len() <= 2 && parts > 0, "{data}");
+    assert!(answer.contains(&parts.to_string()) && answer.contains("販売集計 0002"), "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c04_two_unrelated_requests_are_answered_in_one_turn() {
+    let rig = Rig::start().await;
+    rig.model.script([
+        Say::calls(&[
+            ("get_sales", json!({"code_customer": "0002"})),
+            ("get_customers", json!({"name_str_customer": "ｱﾝﾅ"})),
+            ("get_customers", json!({"name_str_customer": "miller"})),
+        ]),
+        Say::text("両方お調べしました。"),
+    ]);
+    let place = rig.mention(AOKI, "C0HANBAI", "0002の販売と、Millerさんのコードを教えて").await;
+    let answer = shown(&rig.answer(&place, 1).await);
+    assert!(answer.contains("販売検索 0002") && answer.contains("顧客検索 miller"), "{answer}");
+    let found = newest_results(&rig);
+    assert_eq!(found[2]["data"]["customers"][0]["code_customer"], "0015", "{}", found[2]);
+    rig.settles().await;
+    assert_eq!(rig.bot_messages(&place).len(), 1, "one answer for one message, however often Slack delivers it");
+    no_faults(&rig);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c05_last_tuesday_stands_on_the_card_with_its_weekday() {
+    let rig = Rig::start().await;
+    let tuesday = last_tuesday(today());
+    rig.model.script([
+        Say::call(
+            "add_sale",
+            json!({"code_customer": "0016", "products": "かぼちゃ4個", "price": 600, "date_sales_str": tuesday.to_string()}),
+        ),
+        Say::text("カードをご確認ください。"),
+    ]);
+    let place = rig.dm(AOKI, "0016に先週火曜かぼちゃ4個600円で販売登録して").await;
+    let card = shown(&rig.card(&place).await);
+    for part in [&format!("{tuesday}（火）"), "佐藤 健太", "0016", "かぼちゃ4個", "600円", "青木 さくら"]
+    {
+        assert!(card.contains(part), "{part} missing on the card:\n{card}");
+    }
+    assert_eq!(rig.approved_sales().await, 0, "a card writes nothing");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c06_a_condition_is_looked_up_before_anything_is_proposed() {
+    let rig = Rig::start().await;
+    let month = json!({"code_customer": "0016", "date_sales_begin_str": today().with_day(1).unwrap().to_string(), "date_sales_end_str": today().to_string()});
+    rig.model.rule(move |request| {
+        let given = results(request);
+        Some(match given.last() {
+            None => Say::call("get_sales", month.clone()),
+            Some(result) if result["data"]["count"] == 0 => {
+                Say::call("add_sale", json!({"code_customer": "0016", "products": "とまと3袋", "price": 900}))
+            }
+            Some(result) if result["status"] == "waiting" => Say::text("今月は0件でしたので、カードを用意しました。"),
+            Some(_) => Say::text("今月はすでに販売があります。"),
+        })
+    });
+    let place = rig.dm(AOKI, "0016の今月の販売件数がまだ0件の場合、とまと3袋900円で登録を行う").await;
+    let card = rig.card(&place).await;
+    assert!(shown(&card).contains("とまと3袋"), "{}", shown(&card));
+    let answer = shown(&rig.says(&place, "今月は0件でした").await);
+    assert!(answer.contains("カードのボタンを押すまで登録されません"), "{answer}");
+    no_faults(&rig);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c07_what_remained_of_a_request_is_carried_out_after_the_press() {
+    let rig = Rig::start().await;
+    let ask = json!({"code_customer": "0016", "date_sales_begin_str": today().to_string(), "date_sales_end_str": today().to_string()});
+    rig.model.script([
+        Say::call("add_sale", json!({"code_customer": "0016", "products": "なす5本", "price": 500})),
+        Say::text("登録後に今日の販売をお調べします。"),
+        Say::call("get_sales", ask),
+        Say::text("本日の販売は1件です。"),
+    ]);
+    let place = rig.dm(AOKI, "0016になす5本500円で登録して、そのあと今日の販売を見せて").await;
+    let card = rig.card(&place).await;
+    rig.confirm(AOKI, &card).await;
+    rig.becomes(&card, "登録しました").await;
+    let rest = shown(&rig.says(&place, "本日の販売は1件です").await);
+    assert!(rest.contains("販売検索 0016"), "{rest}");
+    let found = newest_results(&rig);
+    assert_eq!(found.last().unwrap()["data"]["sales"][0]["products"], "なす5本", "the new sale is found");
+    let told = notes(&rig.model.last()).join("\n");
+    assert!(told.contains("is written") && told.contains("Carry out now what remained"), "{told}");
+    rig.settles().await;
+    assert_eq!(rig.bot_messages(&place).len(), 3, "answer, card, and one continuation");
+    no_faults(&rig);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c08_what_has_nothing_to_do_with_sales_is_declined_without_a_tool() {
+    let rig = Rig::start().await;
+    rig.model.script([Say::text("申し訳ありませんが、販売に関することだけお手伝いできます。")]);
+    let place = rig.dm(AOKI, "明日の天気は？").await;
+    let answer = shown(&rig.answer(&place, 1).await);
+    assert!(answer.contains("データは検索していません"), "{answer}");
+    let instructions = rig.model.last()["instructions"].as_str().unwrap().to_owned();
+    for line in ["language: ja", "zone: Asia/Tokyo", &format!("today: {}", today())] {
+        assert!(instructions.contains(line), "{line} missing in:\n{instructions}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c09_a_person_in_london_is_served_in_english_and_in_their_own_day() {
+    let rig = Rig::start().await;
+    rig.model.script([
+        Say::call("add_sale", json!({"code_customer": "0015", "products": "4 pumpkins", "price": 600})),
+        Say::text("Please press the button on the card."),
+    ]);
+    let place = rig.dm(EMMA, "register 4 pumpkins for 600 yen to 0015, today").await;
+    let here = sales_concierge::domain::Clock::system().today(chrono_tz::Europe::London);
+    let card = rig.card(&place).await;
+    let text = shown(&card);
+    for part in [
+        "Anna Miller",
+        "¥600",
+        "4 pumpkins",
+        &here.to_string(),
+        &here.format("%a").to_string(),
+        "Register",
+        "Emma Clarke",
+    ] {
+        assert!(text.contains(part), "{part} missing on the card:\n{text}");
+    }
+    let instructions = rig.model.last()["instructions"].as_str().unwrap().to_owned();
+    assert!(instructions.contains("language: en") && instructions.contains("zone: Europe/London"), "{instructions}");
+    rig.confirm(EMMA, &card).await;
+    rig.becomes(&card, "Sale registered").await;
+    let stored = rig
+        .count("SELECT count(*) FROM sales WHERE origin = 'approval' AND code_customer = '0015' AND price = 600")
+        .await;
+    assert_eq!(stored, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c10_a_question_is_answered_while_a_card_waits_and_the_card_stays_alive() {
+    let rig = Rig::start().await;
+    rig.model.script([
+        Say::call("add_sale", json!({"code_customer": "0002", "products": "いちご2箱", "price": 1200})),
+        Say::text("カードをご確認ください。"),
+        Say::call("get_customers", json!({"code_customer": "0009"})),
+        Say::text("渡辺 千尋様です。"),
         Say::text("NOTHING_LEFT"),
     ]);
-    let place = rig.dm(AOKI, "0002にかぼちゃ4個600円で登録して").await;
+    let place = rig.dm(AOKI, "0002にいちご2箱1200円で登録して").await;
     let card = rig.card(&place).await;
-    assert_eq!(rig.approved_sales().await, 0);
-    assert_eq!(rig.confirm(AOKI, &card).await.status, Some(200));
-    let receipt = rig.becomes(&card, "登録しました").await;
+    rig.reply(AOKI, &place, "0009はどなた？").await;
+    rig.says(&place, "渡辺 千尋様です").await;
+    let still = rig.workspace.thread(&place.channel, &place.root).into_iter().find(|m| m.ts == card.ts).unwrap();
+    assert!(has_buttons(&still), "the card lost its buttons");
+    rig.confirm(AOKI, &card).await;
+    rig.becomes(&card, "登録しました").await;
     assert_eq!(rig.approved_sales().await, 1);
-    assert!(shown(&receipt).contains('S'), "{}", shown(&receipt));
-    rig.settles().await;
-    assert_eq!(rig.bot_messages(&place).len(), 2, "an answer and a card, nothing after a continuation without rest");
+    no_faults(&rig);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_fetched_for_one_person_is_not_shown_to_the_model_for_another_without_the_department() {
+    let rig = Rig::start().await;
+    rig.model.script([
+        Say::call("get_customers", json!({"code_customer": "0002"})),
+        Say::text("佐藤 花子様です。"),
+        Say::text("わかりません。"),
+    ]);
+    let place = rig.mention(AOKI, "C0HANBAI", "0002はどなた？").await;
+    rig.answer(&place, 1).await;
+    rig.reply("U0KUDO", &place, "その方の電話番号は？").await;
+    rig.answer(&place, 2).await;
+    let request = rig.model.last().to_string();
+    assert!(
+        !request.contains("000-0000-0002") && !request.contains("若葉台2-4-1"),
+        "the wholesale clerk's turn shows a row of direct sales"
+    );
+    no_faults(&rig);
 }

@@ -1,6 +1,19 @@
 //! One binary for all tests that drive the real program from outside.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "a test that finds something unexpected has failed; the lints know only functions marked #[test]"
+)]
 
 mod harness;
 
+mod approval;
 mod conversation;
+#[cfg(feature = "failpoints")]
+mod crash;
 mod page;
+mod playground;
+mod tidy;

@@ -95,14 +95,20 @@ async fn on_press(State(workspace): State<Workspace>, Form(form): Form<Pressed>)
     StatusCode::OK
 }
 
-struct Browser {
-    client: Client,
+pub struct Browser {
+    pub client: Client,
     base: String,
     _driver: Child,
 }
 
 impl Browser {
     async fn start(workspace: &Workspace, phone: bool) -> Self {
+        Self::at(&workspace.page_url(), phone).await
+    }
+
+    /// A fresh browser for the page at `url`.
+    pub async fn at(url: &str, phone: bool) -> Self {
+        let base = url.to_owned();
         let port = listener().await.local_addr().unwrap().port();
         let driver = Command::new("chromedriver")
             .arg(format!("--port={port}"))
@@ -128,16 +134,16 @@ impl Browser {
             }
         };
         let client = tokio::time::timeout(SOON * 2, connected).await.expect("a browser starts");
-        Self { client, base: workspace.page_url(), _driver: driver }
+        Self { client, base, _driver: driver }
     }
 
-    async fn open(&self, hash: &str) {
+    pub async fn open(&self, hash: &str) {
         self.client.goto(&format!("{}#{hash}", self.base)).await.unwrap();
         self.shows("return document.getElementById('where').textContent !== ''").await;
     }
 
     /// Waits until a script returns true.
-    async fn shows(&self, script: &str) {
+    pub async fn shows(&self, script: &str) {
         let seen = async {
             while self.client.execute(script, vec![]).await.unwrap() != json!(true) {
                 tokio::time::sleep(Duration::from_millis(20)).await;
@@ -150,7 +156,7 @@ impl Browser {
     }
 
     /// Waits until an element's text contains something.
-    async fn says(&self, selector: &str, text: &str) {
+    pub async fn says(&self, selector: &str, text: &str) {
         let (selector, text) = (json!(selector), json!(text));
         self.shows(&format!(
             "return [...document.querySelectorAll({selector})].some(e => e.innerText.includes({text}))"
@@ -158,11 +164,11 @@ impl Browser {
         .await;
     }
 
-    async fn click(&self, selector: &str) {
+    pub async fn click(&self, selector: &str) {
         self.client.wait().at_most(SOON).for_element(Locator::Css(selector)).await.unwrap().click().await.unwrap();
     }
 
-    async fn write(&self, selector: &str, text: &str) {
+    pub async fn write(&self, selector: &str, text: &str) {
         self.client.find(Locator::Css(selector)).await.unwrap().send_keys(text).await.unwrap();
     }
 

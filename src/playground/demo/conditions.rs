@@ -59,7 +59,9 @@ const MARKERS_EN: [&str; 9] = [
     "unless ",
     "only when ",
 ];
-const ABOUT_EN: [&str; 12] = [
+const ABOUT_EN: [&str; 14] = [
+    "none",
+    "there are no",
     "sale",
     "sales",
     "sold",
@@ -137,7 +139,12 @@ fn japanese(text: &Text) -> Option<(Range<usize>, Test)> {
 }
 
 fn english(text: &Text) -> Option<(Range<usize>, Test)> {
-    let marker = text.find(0..text.len(), &MARKERS_EN)?;
+    // "check if …; if there are none": the first asks, the second is the condition.
+    let asks = |m: &Range<usize>| {
+        ["check ", "see "].iter().any(|w| m.start.checked_sub(w.len()).is_some_and(|p| text.word_at(p, w).is_some()))
+    };
+    let first = text.find(0..text.len(), &MARKERS_EN)?;
+    let marker = if asks(&first) { text.find(first.end..text.len(), &MARKERS_EN)? } else { first };
     let polite =
         text.find(marker.end..text.len(), &["possible", "you can", "you could", "you please", "you don't mind"]);
     if polite.is_some_and(|p| p.start == marker.end) {

@@ -132,7 +132,6 @@ const WORDS: [(Cue, &[&str]); 16] = [
             "log",
             "enter",
             "add",
-            "book",
             "put in",
             "put down",
             "note down",

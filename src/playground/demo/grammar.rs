@@ -161,6 +161,7 @@ fn finish(text: Text, cues: &[CueAt], condition: Option<(Range<usize>, Test)>, l
     for clause in &clauses {
         clause_intents(&text, clause, lang, &mut intents);
     }
+    drop_bare_repetitions(&mut intents);
     attach(&text, &mut intents, condition, lang);
     Request { intents, text, cueless }
 }
@@ -551,8 +552,19 @@ fn within(words: &str, period: Option<Period>, found: &Found, days: &[NaiveDate]
     }
 }
 
+/// …登録したい。ただし…の場合に登録を行う: the second verb repeats the first.
+fn drop_bare_repetitions(intents: &mut Vec<Intent>) {
+    let bare = |i: &Intent| {
+        matches!(i, Intent::Register(r)
+            if r.products.is_none() && r.price == Price::Missing && r.date == Day::Missing && r.who.is_none())
+    };
+    if intents.iter().any(|i| matches!(i, Intent::Register(_)) && !bare(i)) {
+        intents.retain(|i| !bare(i));
+    }
+}
+
 /// Gives a condition to the registration it governs; what that one lacks may stand in the condition.
-fn attach(text: &Text, intents: &mut [Intent], condition: Option<(Range<usize>, Test)>, lang: Lang) {
+fn attach(text: &Text, intents: &mut Vec<Intent>, condition: Option<(Range<usize>, Test)>, lang: Lang) {
     let Some((range, test)) = condition else { return };
     let period = text
         .dates
@@ -566,14 +578,26 @@ fn attach(text: &Text, intents: &mut [Intent], condition: Option<(Range<usize>, 
         .find(|(r, _)| range.contains(&r.start))
         .map(|(_, code)| Who::Code(code.clone()))
         .or_else(|| conditions::name(text, range.clone(), lang).map(Who::Name));
+    let mut who = who;
+    let mut period = joined_period(&period);
+    // 今月の件数を確認して、0件なら…: what is looked up first is what the condition is about.
+    let looked_up = match intents.as_slice() {
+        [Intent::Sales { who, period }, Intent::Register(_), ..] => Some((Some(who.clone()), *period)),
+        [Intent::Total { who, period, .. }, Intent::Register(_), ..] => Some((who.clone(), *period)),
+        _ => None,
+    };
+    if let Some((of, when)) =
+        looked_up.filter(|_| says(text, &(0..text.len()), &["確認", "調べ", "check", "see if", "look up"]))
+    {
+        who = who.or(of);
+        period = period.or(when);
+        intents.remove(0);
+    }
     for intent in intents.iter_mut() {
         if let Intent::Register(registration) = intent {
             registration.who = registration.who.take().or_else(|| who.clone());
-            registration.condition = Some(Condition {
-                who: who.clone().or_else(|| registration.who.clone()),
-                period: joined_period(&period),
-                test,
-            });
+            registration.condition =
+                Some(Condition { who: who.clone().or_else(|| registration.who.clone()), period, test });
         }
     }
 }

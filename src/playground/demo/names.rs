@@ -566,7 +566,8 @@ fn english(text: &Text, range: Range<usize>, writing: bool) -> Vec<(Range<usize>
                 first += 1;
             }
             let mut last = first;
-            while last < first + 4 && named(last).is_some() {
+            // A possessive is read by itself.
+            while last < first + 4 && named(last).is_some_and(|t| !t.low.ends_with("'s")) {
                 last += 1;
             }
             // "for pumpkins x4" names no customer.

@@ -39,7 +39,10 @@ const LABELS: [&str; 22] = [
     "単価",
     "数量は",
 ];
-const FILLERS: [&str; 20] = [
+const FILLERS: [&str; 23] = [
+    "ただし",
+    "但し",
+    "もし",
     "お願い",
     "くださ",
     "下さ",

@@ -35,7 +35,15 @@ pub(super) struct Text {
     pub(super) lang: Option<Lang>,
 }
 
-const CODE_LABELS: [&str; 16] = [
+const CODE_LABELS: [&str; 24] = [
+    "顧客コード:",
+    "顧客コード: ",
+    "顧客:",
+    "顧客: ",
+    "コード:",
+    "customer code: ",
+    "customer: ",
+    "code: ",
     "顧客コードが",
     "顧客コードは",
     "顧客コード",

@@ -3,6 +3,8 @@
 //!
 //! Methods read like what a person does. A test waits for what a person would see, never for a length of time.
 
+pub mod books;
+pub mod desk;
 pub mod model;
 
 use std::path::{Path, PathBuf};
@@ -27,6 +29,8 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// People of the sample farm.
 pub const AOKI: &str = "U0AOKI";
+/// Reads English, lives in London.
+pub const EMMA: &str = "U0EMMA";
 
 /// A bot with everything around it. Dropping it kills the processes and removes the folder.
 pub struct Rig {
@@ -48,6 +52,8 @@ pub struct Bot {
 #[derive(Default)]
 pub struct Options {
     pub env: Vec<(&'static str, String)>,
+    /// Factor on Slack's schedule of retries; none: all retries within a second.
+    pub retry_scale: Option<f64>,
 }
 
 impl Rig {
@@ -66,7 +72,7 @@ impl Rig {
         sample::load(&records, today()).await.expect("sample data");
         records.close().await;
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let settings = Settings { retry_scale: 0.002, ..Settings::new(sample::seed(), Clock::system()) };
+        let settings = Settings { retry_scale: options.retry_scale.unwrap_or(0.002), ..Settings::new(sample::seed(), Clock::system()) };
         let workspace = Workspace::start(listener, settings).await.expect("the workspace");
         let model = Model::start().await;
         let env = [

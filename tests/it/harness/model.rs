@@ -127,7 +127,7 @@ pub fn notes(request: &Value) -> Vec<String> {
     items.iter().filter(|i| i["role"] == "developer" || i["role"] == "system").map(|i| content(&i["content"])).collect()
 }
 
-fn content(value: &Value) -> String {
+pub fn content(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(parts) => parts.iter().filter_map(|p| p["text"].as_str()).collect::<Vec<_>>().join(""),

@@ -1,0 +1,91 @@
+//! The playground as a person meets it: one command, a browser, the demo model, a press, a reload.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+use crate::harness::PATIENCE;
+use crate::page::Browser;
+
+struct Playground {
+    child: Child,
+    url: String,
+}
+
+impl Playground {
+    async fn start(dir: &Path) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_sales-concierge"))
+            .args(["playground", "--port", "0", "--data-dir"])
+            .arg(dir)
+            .current_dir(dir)
+            .env_clear()
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("the playground starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let line = tokio::time::timeout(PATIENCE, lines.next_line()).await.expect("in time").expect("readable");
+        let line = line.expect("a line");
+        let url = line.strip_prefix("ready ").unwrap_or_else(|| panic!("not a ready line: {line}")).to_owned();
+        Self { child, url }
+    }
+
+    async fn stop(mut self) {
+        let pid = self.child.id().expect("running").to_string();
+        Command::new("kill").args(["-TERM", &pid]).status().await.expect("kill");
+        let status = tokio::time::timeout(PATIENCE, self.child.wait()).await.expect("it stops").expect("a status");
+        assert!(status.success(), "{status}");
+    }
+}
+
+/// Pictures for the documents are made only on demand: `SCREENSHOTS=dir cargo test --test it playground`.
+#[expect(clippy::disallowed_methods, reason = "a switch of the test, not of the program")]
+async fn picture(page: &Browser, name: &str) {
+    if let Ok(dir) = std::env::var("SCREENSHOTS") {
+        let png = page.client.screenshot().await.expect("a picture");
+        std::fs::write(Path::new(&dir).join(name), png).expect("written");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_newcomer_asks_registers_presses_and_finds_the_receipt_after_a_restart() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let playground = Playground::start(dir.path()).await;
+    let page = Browser::at(&playground.url, false).await;
+    page.open("as=U0AOKI").await;
+    page.says("#banner", "デモモデル").await;
+
+    page.write("#text", "佐藤さんの顧客コードは？\u{E007}").await;
+    page.says("#thread-log", "0016").await;
+    page.says("#thread-log", "佐藤 花子").await;
+    page.says("#thread-log", "この返信による登録はありません").await;
+    picture(&page, "answer.png").await;
+
+    page.click("#close").await;
+    page.write("#text", "0016に先週火曜かぼちゃ4個600円で販売登録して\u{E007}").await;
+    page.says("#thread-log", "（火）").await;
+    page.says("#thread-log", "600円").await;
+    picture(&page, "card.png").await;
+    page.click("#thread-log [data-action=proposal_confirm]").await;
+    page.says("#thread-log", "販売を登録しました").await;
+    page.shows("return !document.querySelector('#thread-log [data-action=proposal_confirm]')").await;
+    picture(&page, "receipt.png").await;
+    page.client.refresh().await.expect("a reload");
+    page.says("#thread-log", "販売を登録しました").await;
+    page.client.clone().close().await.expect("closed");
+    playground.stop().await;
+
+    // The next day's start: the same folder, another port, the conversation still there and the sale still found.
+    let playground = Playground::start(dir.path()).await;
+    let page = Browser::at(&playground.url, true).await;
+    page.open("as=U0AOKI").await;
+    page.write("#text", "0016の先週の販売は？\u{E007}").await;
+    page.says("#thread-log", "かぼちゃ4個").await;
+    picture(&page, "phone.png").await;
+    page.client.clone().close().await.expect("closed");
+    playground.stop().await;
+}
