@@ -415,12 +415,17 @@ impl Turns {
     }
 
     async fn deliver(&self, key: &str, place: &Place, bodies: &[Body]) -> Result<(), JobError> {
-        let mut tx = self.records.begin().await?;
         let keys: Vec<String> = (0..bodies.len()).map(|i| format!("{key}:{i}")).collect();
-        for (key, body) in keys.iter().zip(bodies) {
-            outbox::want(&mut tx, key, place, body, HOLD).await?;
+        if let ([key], [body]) = (keys.as_slice(), bodies) {
+            // Nearly always: one statement, which needs no transaction around it.
+            outbox::want(&mut *self.records.quick().acquire().await?, key, place, body, HOLD).await?;
+        } else {
+            let mut tx = self.records.begin().await?;
+            for (key, body) in keys.iter().zip(bodies) {
+                outbox::want(&mut tx, key, place, body, HOLD).await?;
+            }
+            tx.commit().await?;
         }
-        tx.commit().await?;
         for key in &keys {
             self.outbox.drive(key).await?;
         }
