@@ -259,7 +259,7 @@ async fn besieged() -> Rig {
         ("SALES_CONCIERGE__TURN__TURNS_PER_MINUTE", "1000000".to_owned()),
         ("SALES_CONCIERGE__TURN__SESSION_TOKENS_ALERT", "1000000000".to_owned()),
     ];
-    let rig = Rig::with(Options { env }).await;
+    let rig = Rig::with(Options { env, ..Options::default() }).await;
     let records = rig.records().await;
     let mut tx = records.begin_durable().await.expect("a transaction");
     for (n, (department, mark, price)) in CANARIES.iter().enumerate() {

@@ -24,7 +24,7 @@ const BOT: &str = "U0CONCIERGE";
 async fn echoing(env: &[(&'static str, &str)]) -> Rig {
     let env = env.iter().map(|(k, v)| (*k, (*v).to_owned()));
     let metrics = ("SALES_CONCIERGE__SERVER__METRICS_LISTEN", "127.0.0.1:0".to_owned());
-    let rig = Rig::with(Options { env: env.chain([metrics]).collect() }).await;
+    let rig = Rig::with(Options { env: env.chain([metrics]).collect(), ..Options::default() }).await;
     rig.model.rule(|request| Some(Say::text(&format!("聞きました「{}」", last_words(request)))));
     rig
 }
