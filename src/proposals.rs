@@ -514,3 +514,6 @@ fn read(row: &SqliteRow) -> Result<Proposal, sqlx::Error> {
 fn corrupt(column: &str) -> sqlx::Error {
     sqlx::Error::Decode(format!("proposals.{column} holds what this program did not write").into())
 }
+
+#[cfg(test)]
+mod tests;
