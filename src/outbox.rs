@@ -219,7 +219,8 @@ impl Outbox {
             },
         }
         .inspect(|driven| {
-            if *driven != Driven::Settled {
+            // What is given up is logged where that is decided.
+            if *driven == Driven::Later {
                 tracing::warn!(
                     outbox.key = row.key,
                     outbox.attempts = row.attempts,

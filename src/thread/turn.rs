@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::agent::{Agent, Asker, Budget, Draft, Footer, Item, Limits, Session, Step, Stop, Usage};
@@ -33,6 +34,9 @@ const HOLD: Duration = Duration::from_secs(10);
 
 /// A turn faster than this shows no status: setting and clearing one would take longer.
 const STATUS_AFTER: Duration = Duration::from_millis(400);
+
+/// How long the end of a turn waits for a status that is just being shown.
+const STATUS_GRACE: Duration = Duration::from_secs(2);
 
 /// What a continuation answers when nothing remained; nothing is posted then.
 pub const NOTHING_LEFT: &str = "NOTHING_LEFT";
@@ -526,42 +530,48 @@ fn stored(answer: Vec<Item>, done: Vec<Footer>, known: Vec<Item>, shortened: boo
 
 /// "Thinking…" under the person's message, shown only when a turn takes a moment, and always taken away.
 struct Status {
-    task: tokio::task::JoinHandle<()>,
-    begun: Arc<std::sync::atomic::AtomicBool>,
+    task: tokio::task::JoinHandle<bool>,
+    stop: CancellationToken,
     slack: Client,
     thread: ThreadKey,
 }
 
 impl Status {
     fn after(pause: Duration, slack: Client, thread: ThreadKey, lang: Lang) -> Self {
-        let begun = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let stop = CancellationToken::new();
         let task = tokio::spawn({
-            let (begun, slack, thread) = (Arc::clone(&begun), slack.clone(), thread.clone());
+            let (stop, slack, thread) = (stop.clone(), slack.clone(), thread.clone());
             async move {
-                tokio::time::sleep(pause).await;
-                begun.store(true, std::sync::atomic::Ordering::SeqCst);
-                loop {
-                    // A status lapses after two minutes; a failure to show one is nobody's trouble.
+                let mut shown = false;
+                let mut pause = pause;
+                while stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
+                    shown = true;
+                    // A failure to show a status is nobody's trouble.
                     if let Err(error) =
                         slack.set_status(&thread.channel, &thread.root, &words::thinking(lang), &[]).await
                     {
                         tracing::debug!(%error, "status not shown");
-                        return;
+                        break;
                     }
-                    tokio::time::sleep(Duration::from_secs(90)).await;
+                    // A status lapses after two minutes.
+                    pause = Duration::from_secs(90);
                 }
+                shown
             }
         });
-        Self { task, begun, slack, thread }
+        Self { task, stop, slack, thread }
     }
 
-    async fn clear(self) {
+    async fn clear(mut self) {
+        self.stop.cancel();
+        // A call under way is left to end: broken off, it could still arrive at Slack, and after the one that clears.
+        let shown = tokio::time::timeout(STATUS_GRACE, &mut self.task).await;
         self.task.abort();
-        if self.begun.load(std::sync::atomic::Ordering::SeqCst) {
-            drop(self.task.await);
-            if let Err(error) = self.slack.set_status(&self.thread.channel, &self.thread.root, "", &[]).await {
-                tracing::debug!(%error, "status not cleared");
-            }
+        if matches!(shown, Ok(Ok(false))) {
+            return;
+        }
+        if let Err(error) = self.slack.set_status(&self.thread.channel, &self.thread.root, "", &[]).await {
+            tracing::debug!(%error, "status not cleared");
         }
     }
 }
