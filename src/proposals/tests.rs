@@ -96,7 +96,7 @@ async fn k17_an_executor_that_lost_its_claim_settles_nothing_and_gives_nothing_b
     let mut tx = records.begin_durable().await.unwrap();
     let proposal = create(&mut tx, &new(0)).await.unwrap();
     let Claim::Claimed(slow) = claim(&mut tx, &proposal.id, "c", &me(), Duration::ZERO).await.unwrap() else {
-        panic!("claimed")
+        unreachable!("nobody else claims")
     };
     let quick = take_over(&mut tx, &proposal.id, LEASE).await.unwrap().unwrap();
     retry_after(&mut tx, &slow, Duration::ZERO).await.unwrap();
@@ -331,7 +331,7 @@ fn check(before: &Moment, step: Step, after: &Moment) {
         Pending | Cancelled | Expired | Superseded | Failed => assert!(!after.sold, "a sale without approval: {said}"),
         Done => assert!(after.sold, "done without a sale: {said}"),
         Claimed => {}
-        other => panic!("{other:?} is not reached without a limit: {said}"),
+        other => unreachable!("{other:?} belongs to amount limits: {said}"),
     }
     assert!(!before.sold || after.sold, "a sale is gone: {said}");
     if before.state.is_final() {
