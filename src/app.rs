@@ -28,6 +28,7 @@ use crate::slack::signature::Verifier;
 use crate::telemetry;
 use crate::thread::asker::Askers;
 use crate::thread::click::Clicks;
+use crate::thread::press::Presses;
 use crate::thread::turn::Turns;
 use crate::thread::{queue, worker};
 use crate::tokens::{Keys, PublicKeys};
@@ -150,6 +151,7 @@ impl App {
             verifier: Verifier::new(secrets.into_iter().flatten().cloned().collect()),
             me,
             work: work.clone(),
+            presses: Presses::new(records.clone()),
             records: records.clone(),
             clock,
             wake_worker: Arc::clone(&wake_worker),
@@ -190,6 +192,14 @@ impl App {
     /// When the listener is gone.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
+    }
+
+    /// Where the metrics are, if they are served.
+    ///
+    /// # Errors
+    /// When the listener is gone.
+    pub fn metrics_address(&self) -> std::io::Result<Option<SocketAddr>> {
+        self.metrics.as_ref().map(TcpListener::local_addr).transpose()
     }
 
     /// The process of the sales server.

@@ -126,6 +126,10 @@ pub struct Model {
     pub max_output_tokens: Option<u32>,
     /// Left to the endpoint when absent.
     pub parallel_tool_calls: Option<bool>,
+    /// What a million tokens read by the model cost, in a currency of your choice; for `model_cost_total`.
+    pub input_price: f64,
+    /// What a million tokens written by the model cost.
+    pub output_price: f64,
 }
 
 impl Default for Model {
@@ -138,6 +142,8 @@ impl Default for Model {
             temperature: None,
             max_output_tokens: None,
             parallel_tool_calls: None,
+            input_price: 0.0,
+            output_price: 0.0,
         }
     }
 }
@@ -151,6 +157,7 @@ impl Model {
             temperature: self.temperature,
             max_output_tokens: self.max_output_tokens,
             parallel_tool_calls: self.parallel_tool_calls,
+            price_per_million: (self.input_price, self.output_price),
             ..agent::openai::Settings::new(self.api, base_url, self.name.clone())
         }
     }

@@ -19,7 +19,7 @@ use crate::domain::{Clock, ThreadKey};
 use crate::records::Records;
 use crate::slack::inbound::{self, ChannelKind, Inbound, Interaction, Me};
 use crate::slack::signature::{SIGNATURE_HEADER, SignatureError, TIMESTAMP_HEADER, VerifiedBody, Verifier};
-use crate::thread::click;
+use crate::thread::press::{NotStored, Presses};
 use crate::thread::queue::{self, Job, MessageJob, Pushed};
 use crate::work::Work;
 
@@ -38,6 +38,8 @@ pub struct Edge {
     /// Where jobs go.
     pub work: Work,
     /// Where presses go.
+    pub presses: Presses,
+    /// The store of record, asked whether it lives.
     pub records: Records,
     /// The time, for stale signatures.
     pub clock: Clock,
@@ -94,9 +96,15 @@ pub enum StoreDown {
     /// It failed.
     #[error("the store failed")]
     Failed(#[from] sqlx::Error),
+    /// A press was not taken; why is in the log.
+    #[error(transparent)]
+    Press(#[from] NotStored),
 }
 
-async fn bounded<T>(store: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, StoreDown> {
+async fn bounded<T, E>(store: impl Future<Output = Result<T, E>>) -> Result<T, StoreDown>
+where
+    StoreDown: From<E>,
+{
     match tokio::time::timeout(STORE_TIMEOUT, store).await {
         Ok(stored) => Ok(stored?),
         Err(_) => Err(StoreDown::Timeout),
@@ -152,7 +160,7 @@ async fn interactions(State(edge): State<Arc<Edge>>, headers: HeaderMap, body: B
         Ok(body) => match inbound::interaction(&body) {
             Interaction::Click(press) => {
                 fail::fail_point!("http::press");
-                match bounded(click::store(&edge.records, &press)).await {
+                match bounded(edge.presses.store(press)).await {
                     Ok(()) => {
                         fail::fail_point!("http::pressed");
                         edge.wake_duties.notify_one();

@@ -298,7 +298,10 @@ pub async fn take_over(
 /// # Errors
 /// When the store does not answer.
 pub async fn free_all(records: &Records) -> Result<(), sqlx::Error> {
-    sqlx::query("UPDATE proposals SET claim_until = 0 WHERE state = 'claimed'").execute(records.durable()).await.map(drop)
+    sqlx::query("UPDATE proposals SET claim_until = 0 WHERE state = 'claimed'")
+        .execute(records.durable())
+        .await
+        .map(drop)
 }
 
 /// Gives a claim's lease back after an unknown outcome, so that the next executor need not wait the whole lease.
@@ -511,3 +514,6 @@ fn read(row: &SqliteRow) -> Result<Proposal, sqlx::Error> {
 fn corrupt(column: &str) -> sqlx::Error {
     sqlx::Error::Decode(format!("proposals.{column} holds what this program did not write").into())
 }
+
+#[cfg(test)]
+mod tests;

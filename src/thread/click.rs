@@ -19,7 +19,7 @@ use crate::outbox::{self, Outbox, Place};
 use crate::policy;
 use crate::proposals::{self, Claim, ClaimedProposal, Settlement};
 use crate::records::{Records, now_ms};
-use crate::slack::inbound::{self, ClickAction};
+use crate::slack::inbound::ClickAction;
 use crate::slack::text;
 use crate::staff;
 use crate::thread::asker::Askers;
@@ -38,6 +38,8 @@ pub struct Clicks {
     approvals: ApprovalSigner,
     clock: Clock,
     settings: proposals::Settings,
+    /// Decisions and settlements queue here and not at the store: a press that Slack waits for is never behind many.
+    turnstile: tokio::sync::Mutex<()>,
 }
 
 /// A stored press.
@@ -58,33 +60,6 @@ enum Decided {
     Tell(Vec<String>),
     /// Somebody else is at it, or it was handled before.
     Nothing,
-}
-
-/// Stores a press, synced, before Slack is answered. The same press again changes nothing.
-///
-/// # Errors
-/// When the store does not answer; Slack is then told that it failed, and the person sees a warning.
-pub async fn store(records: &Records, click: &inbound::Click) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "INSERT INTO clicks (id, proposal_id, action, team, user, channel, message_ts, response_url, body_hash, received_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, CAST(unixepoch('subsec') * 1000 AS INTEGER))
-         ON CONFLICT (id) DO NOTHING",
-    )
-    .bind(&click.id)
-    .bind(click.proposal.as_str())
-    .bind(match click.action {
-        ClickAction::Confirm => "confirm",
-        ClickAction::Cancel => "cancel",
-    })
-    .bind(click.who.team.as_str())
-    .bind(click.who.user.as_str())
-    .bind(click.channel.as_str())
-    .bind(click.message_ts.as_str())
-    .bind(&click.response_url)
-    .bind(&click.body_hash)
-    .execute(records.durable())
-    .await
-    .map(drop)
 }
 
 /// The presses that are stored and not handled, oldest first.
@@ -110,7 +85,17 @@ impl Clicks {
         clock: Clock,
         settings: proposals::Settings,
     ) -> Self {
-        Self { records, outbox, mcp, table, askers, approvals, clock, settings }
+        Self {
+            records,
+            outbox,
+            mcp,
+            table,
+            askers,
+            approvals,
+            clock,
+            settings,
+            turnstile: tokio::sync::Mutex::default(),
+        }
     }
 
     /// Handles one stored press, as far as nobody else is doing so. `false`: it is still due, and looking again at once
@@ -165,6 +150,7 @@ impl Clicks {
 
     /// The decision and everything that makes it visible, in one synced transaction.
     async fn decide(&self, press: &Press, lang: Lang) -> Result<Decided, sqlx::Error> {
+        let _one_at_a_time = self.turnstile.lock().await;
         let mut tx = self.records.begin_durable().await?;
         let handled: Option<i64> = sqlx::query_scalar("SELECT handled_at FROM clicks WHERE id = $1")
             .bind(&press.id)
@@ -181,12 +167,7 @@ impl Clicks {
         Ok(decided)
     }
 
-    async fn confirm(
-        &self,
-        tx: &mut SqliteConnection,
-        press: &Press,
-        lang: Lang,
-    ) -> Result<Decided, sqlx::Error> {
+    async fn confirm(&self, tx: &mut SqliteConnection, press: &Press, lang: Lang) -> Result<Decided, sqlx::Error> {
         let Some(proposal) = proposals::find(&mut *tx, &press.proposal).await? else {
             return self.tell(tx, press, "not_found", &words::unknown_card(lang)).await;
         };
@@ -217,12 +198,7 @@ impl Clicks {
         }
     }
 
-    async fn cancel(
-        &self,
-        tx: &mut SqliteConnection,
-        press: &Press,
-        lang: Lang,
-    ) -> Result<Decided, sqlx::Error> {
+    async fn cancel(&self, tx: &mut SqliteConnection, press: &Press, lang: Lang) -> Result<Decided, sqlx::Error> {
         if let Some(proposal) = proposals::cancel(tx, &press.proposal, &press.who).await? {
             self.audit(tx, press, "cancelled", &proposal).await?;
             self.handled(tx, press, "cancelled").await?;
@@ -294,6 +270,7 @@ impl Clicks {
             Err(error) => Err(error.to_string()),
         };
         fail::fail_point!("click::called");
+        let one_at_a_time = self.turnstile.lock().await;
         let mut tx = self.records.begin_durable().await?;
         let settlement = match settlement {
             Ok(settlement) => settlement,
@@ -313,6 +290,7 @@ impl Clicks {
         }
         fail::fail_point!("click::settling");
         tx.commit().await?;
+        drop(one_at_a_time);
         fail::fail_point!("click::settled");
         self.outbox.drive(&card_key(&proposal)).await?;
         fail::fail_point!("click::shown");

@@ -1,13 +1,14 @@
 //! One turn at a time in a thread.
 //!
 //! [`queue`] stores jobs and hands them out under a lease, [`worker`] runs them, [`turn`] answers one message,
-//! [`history`] is what was said, [`click`] carries a press out (it needs no lease: the proposal's row is the lock).
+//! [`history`] is what was said, [`press`] stores a press and [`click`] carries it out (it needs no lease: the proposal's row is the lock).
 
 pub mod asker;
 pub mod claims;
 pub mod click;
 pub mod footer;
 pub mod history;
+pub mod press;
 pub mod queue;
 pub mod turn;
 pub mod worker;

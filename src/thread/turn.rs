@@ -13,7 +13,7 @@ use serde::Deserialize;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::agent::{Agent, Asker, Budget, Draft, Footer, Item, Limits, Session, Step, Stop, Usage};
-use crate::domain::{Lang, Person, Proposal, ProposalState, ThreadKey, TurnId};
+use crate::domain::{Lang, Person, Proposal, ProposalState, ThreadKey, TurnId, Write};
 use crate::outbox::{self, Outbox, Place};
 use crate::proposals::{self, New, Slot};
 use crate::records::Records;
@@ -270,6 +270,7 @@ impl Turns {
                     if !drafts.is_empty() {
                         let answers = self.propose(run, round, &drafts, refused).await?;
                         items.extend(session.answer_drafts(answers));
+                        done.extend(drafts.into_iter().map(prepared));
                     }
                     history::append(&self.work, run.lease, run.turn, round, &items).await?;
                     known.extend(items);
@@ -320,7 +321,11 @@ impl Turns {
         let mut answers = Vec::with_capacity(drafts.len());
         let mut tx = self.records.begin_durable().await?;
         for draft in drafts {
-            let digest = tokens::digest(&draft.write);
+            let Some(write) = as_shown(&draft.write) else {
+                answers.push("Not proposed: the text has no visible characters.".to_owned());
+                continue;
+            };
+            let digest = tokens::digest(&write);
             if refused.iter().any(|p| p.digest == digest) {
                 answers.push("Not proposed: the person has just cancelled exactly this. Only a new message of theirs can bring it back.".to_owned());
                 continue;
@@ -343,7 +348,7 @@ impl Turns {
                 thread: run.thread.clone(),
                 requester: run.asker.person.clone(),
                 lang: run.asker.lang,
-                write: draft.write.clone(),
+                write,
                 expiry: self.expiry,
             };
             let proposal = proposals::create(&mut tx, &new).await?;
@@ -370,13 +375,18 @@ impl Turns {
         let waiting = cards.iter().filter(|p| p.state == ProposalState::Pending).count();
         let nothing = outcome.text.trim().is_empty() || outcome.text.trim() == NOTHING_LEFT;
         if !(is_continuation && nothing && outcome.stop.is_none()) {
-            let mut said = claims::without_made_up_numbers(lang, outcome.text.trim(), outcome.known.iter());
+            let given = claims::Given::of(&outcome.known, &run.asker.person);
+            let mut said = outcome.text.trim().to_owned();
             if let Some(stop) = outcome.stop {
                 let sentence = stop.sentence(lang, self.agent.limits());
                 said = if said.is_empty() { sentence } else { format!("{said}\n\n{sentence}") };
             }
-            let lines = footer::lines(lang, &outcome.done, waiting, outcome.shortened);
-            let bodies = text::reply(&said, &lines, lang);
+            // The line names what was searched for, and those words are the model's too.
+            let lines: Vec<String> = footer::lines(lang, &outcome.done, waiting, outcome.shortened)
+                .iter()
+                .map(|line| given.only(lang, &text::visible(line)))
+                .collect();
+            let bodies = text::reply_checked(&said, &lines, lang, &|text| given.only(lang, text));
             self.deliver(&format!("reply:{}", run.turn), &place(run.thread), &bodies).await?;
         }
         for proposal in cards {
@@ -421,6 +431,20 @@ impl Turns {
         }
         Ok(())
     }
+}
+
+/// What the line under the answer says of a write: that it was prepared.
+fn prepared(draft: Draft) -> Footer {
+    Footer { tool: draft.call.name, arguments: draft.call.arguments, period: None, ok: true }
+}
+
+/// The write with the model's free text as a card shows it, so that the row holds what was approved and nothing that
+/// nobody could see. What the records hold already is left as it is. `None` when nothing visible is left.
+fn as_shown(write: &Write) -> Option<Write> {
+    let mut write = write.clone();
+    let (Write::AddSale { products: text, .. } | Write::CancelSale { reason: text, .. }) = &mut write;
+    *text = text::visible(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    (!text.is_empty()).then_some(write)
 }
 
 /// Only a waiting card of the same person in the same conversation can be replaced.

@@ -78,9 +78,9 @@ words! {
     /// A tool in the line under an answer.
     tool_summarize_sales() { ja: "販売集計", en: "sales totals" }
     /// A tool in the line under an answer.
-    tool_add_sale() { ja: "販売登録", en: "sale registration" }
+    tool_add_sale() { ja: "販売登録の準備", en: "preparing a sale" }
     /// A tool in the line under an answer.
-    tool_cancel_sale() { ja: "販売取消", en: "sale cancellation" }
+    tool_cancel_sale() { ja: "取り消しの準備", en: "preparing a cancellation" }
     /// A tool in the line under an answer.
     tool_other() { ja: "その他の操作", en: "another tool" }
     /// After a tool that gave an error.

@@ -66,7 +66,8 @@ async fn i03_the_card_shows_field_by_field_what_is_then_written() {
         (row.1.as_str(), row.2.as_str(), row.3, row.4, row.5),
         ("0002", "かぼちゃ 4個", 1_234_567, day.to_string(), by)
     );
-    for line in [row.0.as_str(), "佐藤 花子（0002）", "1,234,567円", "かぼちゃ 4個", "確認: 青木 さくらさん"] {
+    for line in [row.0.as_str(), "佐藤 花子（0002）", "1,234,567円", "かぼちゃ 4個", "確認: 青木 さくらさん"]
+    {
         assert!(receipt.contains(line), "{line:?} is not on the receipt:\n{receipt}");
     }
     rig.in_order().await;
@@ -78,7 +79,8 @@ async fn i02_presses_at_the_same_moment_make_one_sale_and_each_of_them_is_answer
     let (_, card) = rig.offered().await;
     let same = RawPress::on(&card);
     let other = RawPress { action_ts: "1700000000.000002".to_owned(), ..same.clone() };
-    let pressed = tokio::join!(rig.press_raw(&same), rig.press_raw(&same), rig.press_raw(&other), rig.press_raw(&other));
+    let pressed =
+        tokio::join!(rig.press_raw(&same), rig.press_raw(&same), rig.press_raw(&other), rig.press_raw(&other));
     for press in [pressed.0, pressed.1, pressed.2, pressed.3] {
         assert_eq!((press.status, press.warning), (Some(200), false));
     }
@@ -225,7 +227,8 @@ async fn a_person_can_undo_their_own_sale_and_nobody_elses() {
     let number = number(&rig, "SELECT code_sales FROM sales WHERE origin = 'approval'").await;
     rig.reply(AOKI, &place, &format!("取消 {number} 間違えました")).await;
     let undo = rig.card(&place).await;
-    for line in ["この販売の登録を取り消しますか", &number, "佐藤 花子（0002）", "600円", "間違えました"] {
+    for line in ["この販売の登録を取り消しますか", &number, "佐藤 花子（0002）", "600円", "間違えました"]
+    {
         assert!(shown(&undo).contains(line), "{line:?} is not on the card:\n{}", shown(&undo));
     }
     rig.confirm(AOKI, &undo).await;
@@ -373,7 +376,8 @@ async fn a_customer_that_changed_after_the_card_stops_the_write_and_the_card_say
          UPDATE customers SET department = '卸' WHERE code_customer = '0006';",
     )
     .await;
-    for (card, why) in cards.iter().zip(["情報が変わった", "お客様が見つからない", "お客様が見つからない"]) {
+    for (card, why) in cards.iter().zip(["情報が変わった", "お客様が見つからない", "お客様が見つからない"])
+    {
         rig.confirm(AOKI, card).await;
         let failed = shown(&rig.becomes(card, "登録できませんでした").await);
         assert!(failed.contains(why), "{why:?} is not the reason given:\n{failed}");

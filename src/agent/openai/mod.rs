@@ -61,6 +61,8 @@ pub struct Settings {
     pub parallel_tool_calls: Option<bool>,
     /// How often a failed try is repeated.
     pub retries: usize,
+    /// What a million tokens cost, read and written, in a currency of the operator's choice; for `model_cost_total`.
+    pub price_per_million: (f64, f64),
 }
 
 impl Settings {
@@ -75,6 +77,7 @@ impl Settings {
             max_output_tokens: None,
             parallel_tool_calls: None,
             retries: 2,
+            price_per_million: (0.0, 0.0),
         }
     }
 }
@@ -190,6 +193,10 @@ impl Model for OpenAi {
                     self.breaker.succeeded();
                     metrics::counter!("model_tokens_total", "kind" => "input").increment(reply.usage.input);
                     metrics::counter!("model_tokens_total", "kind" => "output").increment(reply.usage.output);
+                    let (read, written) = self.settings.price_per_million;
+                    let cost = read * reply.usage.input as f64 + written * reply.usage.output as f64;
+                    // A gauge, since a counter of the metrics crate takes whole numbers only; it never falls.
+                    metrics::gauge!("model_cost_total").increment(cost / 1e6);
                 }
                 Err(ModelError::Unavailable(_) | ModelError::RateLimited) => self.breaker.failed(),
                 // The endpoint lives; this request or this answer was bad.

@@ -59,7 +59,8 @@ impl Rig {
             let found: Vec<String> = sqlx::query_scalar(sql).fetch_all(records.read()).await.expect(sql);
             faults.extend(found.into_iter().map(|id| format!("{what}: {id}")));
         }
-        let proposals = sqlx::query("SELECT id, channel, state FROM proposals").fetch_all(records.read()).await.expect("proposals");
+        let proposals =
+            sqlx::query("SELECT id, channel, state FROM proposals").fetch_all(records.read()).await.expect("proposals");
         for row in proposals {
             let (id, channel, state): (String, String, String) = (row.get("id"), row.get("channel"), row.get("state"));
             let key = format!("card:{id}");
