@@ -472,6 +472,24 @@ async fn k01_while_the_store_is_down_slack_is_told_so_and_its_retry_is_processed
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn k02_an_event_that_was_stored_before_the_process_died_is_one_turn_after_slacks_retry() {
+    let mut rig = echoing(&[]).await;
+    rig.model.rule(|_| Some(Say::Never));
+    let ts = rig.unheard(AOKI, &dm_of(AOKI), None, "途中で倒れた").await;
+    let event = envelope("Ev0DIED", dm_message(AOKI, &ts, "途中で倒れた"));
+    assert_eq!(rig.event(&event).await.status, 200);
+    rig.kill_bot().await;
+    rig.model.rule(|request| Some(Say::text(&format!("聞きました「{}」", last_words(request)))));
+    rig.start_bot().await;
+    assert_eq!(rig.event(&event).await.status, 200);
+    let place = Place { channel: dm_of(AOKI), root: ts };
+    rig.says(&place, "聞きました「途中で倒れた」").await;
+    rig.settles().await;
+    assert_eq!(rig.bot_messages(&place).len(), 1);
+    assert_eq!(rig.metric("events_total", "duplicate").await, 1.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_slow_model_delays_no_acknowledgement() {
     let rig = echoing(&[]).await;
     rig.model.rule(|_| Some(Say::Never));
@@ -580,6 +598,10 @@ async fn a_status_harms_no_turn_and_is_never_left_behind() {
     assert_eq!(rig.model.faults(), Vec::<String>::new());
 }
 
+/// What it is called, what the model does until the turn is over, and what comes of it: the sentences in Japanese and
+/// English, and the counter's label.
+type Case = (&'static str, Vec<Say>, (&'static str, &'static str, &'static str));
+
 #[tokio::test(flavor = "multi_thread")]
 async fn i25_a_model_that_talks_nonsense_ends_in_a_sentence_and_the_thread_goes_on() {
     let rig = echoing(&[("SALES_CONCIERGE__LIMITS__TURN_SECONDS", "2")]).await;
@@ -588,12 +610,11 @@ async fn i25_a_model_that_talks_nonsense_ends_in_a_sentence_and_the_thread_goes_
         raw(200, &json!({"id": "r", "object": "response", "status": "completed", "output": output}).to_string())
     };
     let forever = |say: Say| std::iter::repeat_n(say, 12).collect::<Vec<_>>();
-    // What the model does, until the turn is over; the sentences in Japanese and English; the counter.
     let nonsense = ("正しい回答を得られませんでした", "gave no usable answer", "model_nonsense");
     let unavailable = ("AIモデルに接続できません", "cannot reach the language model", "model_unavailable");
     let refused = ("受け付けてもらえませんでした", "refused the request", "model_refused");
     let time = ("2秒以内に終わらなかったため", "took longer than 2 seconds", "time");
-    let cases: Vec<(&str, Vec<Say>, (&str, &str, &str))> = vec![
+    let cases: Vec<Case> = vec![
         ("nothing at all", forever(completed(json!([]))), nonsense),
         ("white space", forever(Say::text(" \n\u{3000}")), nonsense),
         ("no JSON", forever(raw(200, "I am a teapot")), nonsense),
