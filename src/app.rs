@@ -97,19 +97,24 @@ impl App {
         let records = Records::open(&dir.records())
             .await
             .with_context(|| format!("the records in {} cannot be opened", dir.records().display()))?;
-        let work = Work::open(&dir.work())
-            .await
-            .with_context(|| format!("the work file {} cannot be opened", dir.work().display()))?;
-        // Whoever held these leases is gone: one process at a time uses the files.
-        queue::free_all(&work).await.context("the work file does not answer")?;
-        click::free_all(&records).await.context("the records do not answer")?;
-        outbox::free_all(&records).await.context("the records do not answer")?;
-
+        let stores = async {
+            let work = Work::open(&dir.work())
+                .await
+                .with_context(|| format!("the work file {} cannot be opened", dir.work().display()))?;
+            // Whoever held these leases is gone: one process at a time uses the files.
+            queue::free_all(&work).await.context("the work file does not answer")?;
+            click::free_all(&records).await.context("the records do not answer")?;
+            outbox::free_all(&records).await.context("the records do not answer")?;
+            anyhow::Ok(work)
+        };
         let token = config.slack.bot_token.clone().unwrap_or_else(|| Secret::new(""));
         let slack = Client::new(&config.slack.api_url, token, Duration::from_millis(config.slack.timeout_ms))
             .context("the Slack client cannot be made")?;
         let server = sales_server(config, dir, &keys.public)?;
-        let (me, mcp) = tokio::join!(slack.auth_test(), Mcp::connect(server, keys.caller.clone(), clock.clone()));
+        // Side by side: the child takes longest, and needs only that the records are there.
+        let server = Mcp::connect(server, keys.caller.clone(), clock.clone());
+        let (mcp, me, work) = tokio::join!(server, slack.auth_test(), stores);
+        let work = work?;
         let me =
             me.with_context(|| format!("Slack at {} did not say who the bot token belongs to", config.slack.api_url))?;
         let mcp = Arc::new(mcp.context("the sales server did not start")?);
@@ -186,6 +191,14 @@ impl App {
     /// When the listener is gone.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
+    }
+
+    /// Where the metrics are, if they are served.
+    ///
+    /// # Errors
+    /// When the listener is gone.
+    pub fn metrics_address(&self) -> std::io::Result<Option<SocketAddr>> {
+        self.metrics.as_ref().map(TcpListener::local_addr).transpose()
     }
 
     /// The process of the sales server.

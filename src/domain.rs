@@ -94,7 +94,7 @@ impl Person {
     }
 }
 
-/// The key of a conversation. Its text form is stored, so it is versioned: see [`ThreadKey::to_string`].
+/// The key of a conversation. Its text form is stored, so it is versioned: see its `Display`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ThreadKey {
     /// The installation's workspace.

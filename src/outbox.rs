@@ -16,7 +16,7 @@ use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use crate::domain::{ChannelId, MessageTs, UserId};
-use crate::records::{Records, now_ms};
+use crate::records::Records;
 use crate::slack::client::{Client, SlackError};
 use crate::slack::text;
 use crate::slack::text::Body;
@@ -52,12 +52,11 @@ pub async fn want(
     body: &Body,
     hold: Duration,
 ) -> Result<(), sqlx::Error> {
-    let now = now_ms(tx).await?;
-    let due = now.saturating_add(i64::try_from(hold.as_millis()).unwrap_or(0));
     let json = serde_json::to_string(body).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
     sqlx::query(
         "INSERT INTO outbox (key, kind, channel, thread_ts, user, body, due_at, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+         SELECT $1, $2, $3, $4, $5, $6, now + $7, now FROM (SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now)
+         WHERE true
          ON CONFLICT (key) DO UPDATE SET body = excluded.body, version = version + 1, due_at = excluded.due_at
          WHERE body <> excluded.body AND kind = 'message'",
     )
@@ -67,8 +66,7 @@ pub async fn want(
     .bind(place.thread.as_ref().map(MessageTs::as_str))
     .bind(place.only.as_ref().map(UserId::as_str))
     .bind(json)
-    .bind(due)
-    .bind(now)
+    .bind(i64::try_from(hold.as_millis()).unwrap_or(0))
     .execute(tx)
     .await
     .map(drop)
@@ -221,7 +219,8 @@ impl Outbox {
             },
         }
         .inspect(|driven| {
-            if *driven != Driven::Settled {
+            // What is given up is logged where that is decided.
+            if *driven == Driven::Later {
                 tracing::warn!(
                     outbox.key = row.key,
                     outbox.attempts = row.attempts,

@@ -99,6 +99,7 @@ pub fn conversation<'a>(items: impl IntoIterator<Item = &'a Item>, asker: &Asker
     let results = paired(&items);
     let several = several_people(&items);
     let mut names = Names::default();
+    let mut shown_before: Vec<String> = Vec::new();
     let mut messages = Vec::with_capacity(items.len());
     let mut batch: Vec<Message> = Vec::new();
     for (at, item) in items.iter().enumerate() {
@@ -117,27 +118,40 @@ pub fn conversation<'a>(items: impl IntoIterator<Item = &'a Item>, asker: &Asker
                 messages.push(Message::Host(format!("[host] {shown}")));
             }
             Item::Call { call } => {
-                let (content, departments) = results.get(&at).copied().unwrap_or((NO_RESULT, &[]));
+                let result = results.get(&at).copied();
+                let (content, departments) = result.map_or((NO_RESULT, &[][..]), |r| (r.content, r.departments));
                 let visible = covers(asker, departments);
+                // A model may write into its arguments what it was shown before, whatever the call then gives.
+                let own = result.is_some_and(|r| *r.fetched_for == asker.person);
+                let arguments_visible = visible && (own || covers(asker, &shown_before));
                 let id = names.unique(&call.id);
                 messages.push(Message::Call(ToolCall {
                     id: id.clone(),
                     name: tool_name(&call.name),
-                    // The arguments of a withheld result may name what was found before.
-                    arguments: if visible { call.arguments.clone() } else { Map::new() },
+                    arguments: if arguments_visible { call.arguments.clone() } else { Map::new() },
                 }));
                 let content = if visible { content } else { WITHHELD_RESULT }.to_owned();
                 batch.push(Message::Result { call_id: id, content });
             }
             Item::Result { .. } => {}
         }
+        shown_before
+            .extend(item.departments().iter().filter(|d| !shown_before.contains(d)).cloned().collect::<Vec<_>>());
     }
     messages.append(&mut batch);
     messages
 }
 
-/// For each call, by its place, the content and departments of its result. Results of no call are in nobody's place.
-fn paired<'a>(items: &[&'a Item]) -> HashMap<usize, (&'a str, &'a [String])> {
+/// The result of a call, as stored.
+#[derive(Clone, Copy)]
+struct Paired<'a> {
+    content: &'a str,
+    departments: &'a [String],
+    fetched_for: &'a Person,
+}
+
+/// The result of each call, by the call's place. Results of no call are in nobody's place.
+fn paired<'a>(items: &[&'a Item]) -> HashMap<usize, Paired<'a>> {
     let mut open: HashMap<&str, usize> = HashMap::new();
     let mut results = HashMap::new();
     for (at, item) in items.iter().enumerate() {
@@ -145,9 +159,9 @@ fn paired<'a>(items: &[&'a Item]) -> HashMap<usize, (&'a str, &'a [String])> {
             Item::Call { call } => {
                 open.insert(&call.id, at);
             }
-            Item::Result { call_id, content, departments, .. } => {
+            Item::Result { call_id, content, departments, fetched_for } => {
                 if let Some(call) = open.remove(call_id.as_str()) {
-                    results.insert(call, (content.as_str(), departments.as_slice()));
+                    results.insert(call, Paired { content, departments, fetched_for });
                 }
             }
             Item::User { .. } | Item::Assistant { .. } | Item::Note { .. } => {}

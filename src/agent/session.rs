@@ -259,6 +259,7 @@ impl<'a> Session<'a> {
 
     fn end(&self, text: String, stop: Option<Stop>, usage: Usage) -> Step {
         if let Some(stop) = stop {
+            metrics::counter!("turns_stopped_total", "stop" => stop.code()).increment(1);
             tracing::info!(stop = stop.code(), rounds = self.rounds, "the turn was stopped");
         }
         Step::Final { text, departments: self.departments(), stop, usage }

@@ -1,6 +1,7 @@
 //! The command line: one file per subcommand.
 //!
 //! Exit codes: 0 done, 1 failed while running, 2 wrong usage or configuration, 3 a needed service cannot be reached.
+#![allow(rustdoc::bare_urls, reason = "the comments are what --help prints, where brackets would be noise")]
 
 use std::path::PathBuf;
 use std::process::ExitCode;

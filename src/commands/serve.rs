@@ -20,7 +20,8 @@ pub async fn run(config: Config, data_dir: PathBuf) -> Result<(), Failure> {
     let dir = DataDir::open(&data_dir).map_err(Failure::Usage)?;
     let app = App::build(&config, &dir, Clock::system()).await.map_err(Failure::Unreachable)?;
     let address = app.address().map_err(|error| Failure::Running(error.into()))?;
-    tracing::info!(%address, "ready");
+    let metrics = app.metrics_address().map_err(|error| Failure::Running(error.into()))?;
+    tracing::info!(%address, metrics = metrics.map(tracing::field::display), "ready");
     app.run(stop).await.map_err(Failure::Running)
 }
 

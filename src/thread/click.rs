@@ -185,6 +185,7 @@ impl Clicks {
                 s.active && self.table.allows(s.role, proposal.write.tool()) && s.sees(proposal.write.department())
             });
             if !allowed {
+                self.audit(tx, press, "refused_without_rights", &proposal).await?;
                 return self.tell(tx, press, "not_allowed", &words::not_allowed(lang)).await;
             }
         }

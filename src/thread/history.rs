@@ -4,8 +4,8 @@
 //! lease's epoch, so a worker that lost its thread writes nothing. What settled proposals add is written in the store
 //! of record by the transaction that settles them and copied here, once and in order, before the next turn.
 
+use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
-use sqlx::{Row, Sqlite, Transaction};
 
 use crate::agent::Item;
 use crate::domain::{ThreadKey, TurnId};
@@ -96,9 +96,8 @@ pub async fn load(work: &Work, thread: &ThreadKey, turn: &TurnId, budget: i64) -
 /// # Errors
 /// [`HistoryError::Fenced`] when the thread is another worker's.
 pub async fn append(work: &Work, lease: &Lease, turn: &TurnId, round: u32, items: &[Item]) -> Result<(), HistoryError> {
-    let mut tx = fenced(work, lease).await?;
-    insert(&mut tx, &lease.thread, turn.as_str(), i64::from(round), items).await?;
-    Ok(tx.commit().await?)
+    let Work::Sqlite { write, .. } = work;
+    insert(&mut *write.acquire().await?, lease, turn.as_str(), i64::from(round), items).await
 }
 
 /// Stores a turn's answer, after all its rounds.
@@ -106,9 +105,8 @@ pub async fn append(work: &Work, lease: &Lease, turn: &TurnId, round: u32, items
 /// # Errors
 /// [`HistoryError::Fenced`] when the thread is another worker's.
 pub async fn append_answer(work: &Work, lease: &Lease, turn: &TurnId, items: &[Item]) -> Result<(), HistoryError> {
-    let mut tx = fenced(work, lease).await?;
-    insert(&mut tx, &lease.thread, turn.as_str(), ANSWER, items).await?;
-    Ok(tx.commit().await?)
+    let Work::Sqlite { write, .. } = work;
+    insert(&mut *write.acquire().await?, lease, turn.as_str(), ANSWER, items).await
 }
 
 /// Copies what settled proposals left for this thread.
@@ -116,7 +114,7 @@ pub async fn append_answer(work: &Work, lease: &Lease, turn: &TurnId, items: &[I
 /// # Errors
 /// [`HistoryError::Fenced`] when the thread is another worker's.
 pub async fn absorb(work: &Work, records: &Records, lease: &Lease) -> Result<(), HistoryError> {
-    let Work::Sqlite { read, .. } = work;
+    let Work::Sqlite { read, write } = work;
     let applied: i64 = sqlx::query_scalar("SELECT applied_event FROM threads WHERE thread = $1")
         .bind(&lease.thread)
         .fetch_optional(read)
@@ -131,12 +129,12 @@ pub async fn absorb(work: &Work, records: &Records, lease: &Lease) -> Result<(),
     if events.is_empty() {
         return Ok(());
     }
-    let mut tx = fenced(work, lease).await?;
+    let mut tx = write.begin_with("BEGIN IMMEDIATE").await?;
     for row in events {
         let id: i64 = row.try_get("id")?;
         let item: Item =
             serde_json::from_str(&row.try_get::<String, _>("event")?).map_err(|e| sqlx::Error::Decode(Box::new(e)))?;
-        insert(&mut tx, &lease.thread, &format!("event:{id}"), 0, &[item]).await?;
+        insert(&mut tx, lease, &format!("event:{id}"), 0, &[item]).await?;
         sqlx::query(
             "INSERT INTO threads (thread, applied_event, at) VALUES ($1, $2, 0)
              ON CONFLICT (thread) DO UPDATE SET applied_event = max(applied_event, $2)",
@@ -178,37 +176,39 @@ pub async fn count_tokens(work: &Work, lease: &Lease, tokens: u64) -> Result<i64
         .map(|sum| sum.unwrap_or(0))
 }
 
-async fn fenced(work: &Work, lease: &Lease) -> Result<Transaction<'static, Sqlite>, HistoryError> {
-    let Work::Sqlite { write, .. } = work;
-    let mut tx = write.begin_with("BEGIN IMMEDIATE").await?;
-    let held: bool = sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM leases WHERE thread = $1 AND epoch = $2)")
-        .bind(&lease.thread)
-        .bind(lease.epoch)
-        .fetch_one(&mut *tx)
-        .await?;
-    if held { Ok(tx) } else { Err(HistoryError::Fenced) }
-}
-
+/// One statement, so that a round costs one step to the store: the lease is looked at by the insert itself.
 async fn insert(
-    tx: &mut SqliteConnection,
-    thread: &str,
+    db: &mut SqliteConnection,
+    lease: &Lease,
     turn: &str,
     round: i64,
     items: &[Item],
-) -> Result<(), sqlx::Error> {
+) -> Result<(), HistoryError> {
     let json = serde_json::to_string(items).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
-    sqlx::query(
+    let inserted = sqlx::query(
         "INSERT INTO history (thread, seq, turn, round, items, tokens, at)
-         VALUES ($1, (SELECT coalesce(max(seq), 0) + 1 FROM history WHERE thread = $1), $2, $3, $4, $5,
-                 CAST(unixepoch('subsec') * 1000 AS INTEGER))
+         SELECT $1, (SELECT coalesce(max(seq), 0) + 1 FROM history WHERE thread = $1), $2, $3, $4, $5,
+                CAST(unixepoch('subsec') * 1000 AS INTEGER)
+         WHERE EXISTS (SELECT 1 FROM leases WHERE thread = $1 AND epoch = $6)
          ON CONFLICT (thread, turn, round) DO NOTHING",
     )
-    .bind(thread)
+    .bind(&lease.thread)
     .bind(turn)
     .bind(round)
     .bind(&json)
     .bind(i64::try_from(json.len() / 3).unwrap_or(i64::MAX))
-    .execute(tx)
-    .await
-    .map(drop)
+    .bind(lease.epoch)
+    .execute(&mut *db)
+    .await?
+    .rows_affected();
+    if inserted == 1 {
+        return Ok(());
+    }
+    // Stored before, or not ours to store.
+    let held: bool = sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM leases WHERE thread = $1 AND epoch = $2)")
+        .bind(&lease.thread)
+        .bind(lease.epoch)
+        .fetch_one(db)
+        .await?;
+    if held { Ok(()) } else { Err(HistoryError::Fenced) }
 }

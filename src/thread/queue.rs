@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use sqlx::types::Json;
 use sqlx::{Row, SqliteConnection};
 
 use crate::domain::{MessageTs, Person, ThreadKey, TurnId};
@@ -118,31 +119,34 @@ pub struct Lease {
 /// When the store does not answer; nothing was stored then.
 pub async fn push(work: &Work, job: &Job, event_id: Option<&str>) -> Result<Pushed, sqlx::Error> {
     let Work::Sqlite { write, .. } = work;
+    let marks = job.marks(event_id);
     let mut tx = write.begin_with("BEGIN IMMEDIATE").await?;
-    let now = crate::records::now_ms(&mut tx).await?;
-    let mut fresh = true;
-    for mark in job.marks(event_id) {
-        let inserted = sqlx::query("INSERT INTO seen (key, at) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING")
-            .bind(mark)
-            .bind(now)
-            .execute(&mut *tx)
-            .await?
-            .rows_affected();
-        fresh &= inserted == 1;
-    }
+    let marked = sqlx::query(
+        "INSERT INTO seen (key, at) SELECT value, CAST(unixepoch('subsec') * 1000 AS INTEGER) FROM json_each($1)
+         WHERE true ON CONFLICT (key) DO NOTHING",
+    )
+    .bind(Json(&marks))
+    .execute(&mut *tx)
+    .await?
+    .rows_affected();
+    let fresh = usize::try_from(marked) == Ok(marks.len());
     if fresh {
         let thread = job.thread().to_string();
-        sqlx::query("INSERT INTO jobs (thread, job, due_at, created_at) VALUES ($1, $2, $3, $3)")
-            .bind(&thread)
-            .bind(serde_json::to_string(job).map_err(|e| sqlx::Error::Encode(Box::new(e)))?)
-            .bind(now)
-            .execute(&mut *tx)
-            .await?;
-        sqlx::query("INSERT INTO threads (thread, joined, at) VALUES ($1, 1, $2) ON CONFLICT (thread) DO UPDATE SET at = $2, joined = 1")
-            .bind(&thread)
-            .bind(now)
-            .execute(&mut *tx)
-            .await?;
+        sqlx::query(
+            "INSERT INTO jobs (thread, job, due_at, created_at)
+             SELECT $1, $2, now, now FROM (SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now)",
+        )
+        .bind(&thread)
+        .bind(Json(job))
+        .execute(&mut *tx)
+        .await?;
+        sqlx::query(
+            "INSERT INTO threads (thread, joined, at) VALUES ($1, 1, CAST(unixepoch('subsec') * 1000 AS INTEGER))
+             ON CONFLICT (thread) DO UPDATE SET at = excluded.at, joined = 1",
+        )
+        .bind(&thread)
+        .execute(&mut *tx)
+        .await?;
     }
     tx.commit().await?;
     Ok(if fresh { Pushed::New } else { Pushed::Duplicate })
@@ -168,14 +172,13 @@ pub async fn joined(work: &Work, thread: &ThreadKey) -> Result<bool, sqlx::Error
 pub async fn claim(work: &Work, lease: Duration) -> Result<Option<Claimed>, sqlx::Error> {
     let Work::Sqlite { write, .. } = work;
     let mut tx = write.begin_with("BEGIN IMMEDIATE").await?;
-    let now = crate::records::now_ms(&mut tx).await?;
     let Some(row) = sqlx::query(
-        "SELECT j.id, j.thread, j.job FROM jobs j LEFT JOIN leases l ON l.thread = j.thread
-         WHERE j.due_at <= $1 AND coalesce(l.until, 0) <= $1
+        "WITH clock AS MATERIALIZED (SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now)
+         SELECT j.id, j.thread, j.job, now FROM clock, jobs j LEFT JOIN leases l ON l.thread = j.thread
+         WHERE j.due_at <= now AND coalesce(l.until, 0) <= now
            AND NOT EXISTS (SELECT 1 FROM jobs k WHERE k.thread = j.thread AND k.id < j.id)
          ORDER BY j.id LIMIT 1",
     )
-    .bind(now)
     .fetch_optional(&mut *tx)
     .await?
     else {
@@ -187,7 +190,7 @@ pub async fn claim(work: &Work, lease: Duration) -> Result<Option<Claimed>, sqlx
          ON CONFLICT (thread) DO UPDATE SET epoch = epoch + 1, until = $2 RETURNING epoch",
     )
     .bind(&thread)
-    .bind(now.saturating_add(millis(lease)))
+    .bind(row.try_get::<i64, _>("now")?.saturating_add(millis(lease)))
     .fetch_one(&mut *tx)
     .await?;
     let attempts: i64 = sqlx::query_scalar(

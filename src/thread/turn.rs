@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::agent::{Agent, Asker, Budget, Draft, Footer, Item, Limits, Session, Step, Stop, Usage};
-use crate::domain::{Lang, Person, Proposal, ProposalState, ThreadKey, TurnId};
+use crate::domain::{Lang, Person, Proposal, ProposalState, ThreadKey, TurnId, Write};
 use crate::outbox::{self, Outbox, Place};
 use crate::proposals::{self, New, Slot};
 use crate::records::Records;
@@ -33,6 +34,9 @@ const HOLD: Duration = Duration::from_secs(10);
 
 /// A turn faster than this shows no status: setting and clearing one would take longer.
 const STATUS_AFTER: Duration = Duration::from_millis(400);
+
+/// How long the end of a turn waits for a status that is just being shown.
+const STATUS_GRACE: Duration = Duration::from_secs(2);
 
 /// What a continuation answers when nothing remained; nothing is posted then.
 pub const NOTHING_LEFT: &str = "NOTHING_LEFT";
@@ -321,7 +325,11 @@ impl Turns {
         let mut answers = Vec::with_capacity(drafts.len());
         let mut tx = self.records.begin_durable().await?;
         for draft in drafts {
-            let digest = tokens::digest(&draft.write);
+            let Some(write) = as_shown(&draft.write) else {
+                answers.push("Not proposed: the text has no visible characters.".to_owned());
+                continue;
+            };
+            let digest = tokens::digest(&write);
             if refused.iter().any(|p| p.digest == digest) {
                 answers.push("Not proposed: the person has just cancelled exactly this. Only a new message of theirs can bring it back.".to_owned());
                 continue;
@@ -344,7 +352,7 @@ impl Turns {
                 thread: run.thread.clone(),
                 requester: run.asker.person.clone(),
                 lang: run.asker.lang,
-                write: draft.write.clone(),
+                write,
                 expiry: self.expiry,
             };
             let proposal = proposals::create(&mut tx, &new).await?;
@@ -371,13 +379,18 @@ impl Turns {
         let waiting = cards.iter().filter(|p| p.state == ProposalState::Pending).count();
         let nothing = outcome.text.trim().is_empty() || outcome.text.trim() == NOTHING_LEFT;
         if !(is_continuation && nothing && outcome.stop.is_none()) {
-            let mut said = claims::without_made_up_numbers(lang, outcome.text.trim(), outcome.known.iter());
+            let given = claims::Given::of(&outcome.known, &run.asker.person);
+            let mut said = outcome.text.trim().to_owned();
             if let Some(stop) = outcome.stop {
                 let sentence = stop.sentence(lang, self.agent.limits());
                 said = if said.is_empty() { sentence } else { format!("{said}\n\n{sentence}") };
             }
-            let lines = footer::lines(lang, &outcome.done, waiting, outcome.shortened);
-            let bodies = text::reply(&said, &lines, lang);
+            // The line names what was searched for, and those words are the model's too.
+            let lines: Vec<String> = footer::lines(lang, &outcome.done, waiting, outcome.shortened)
+                .iter()
+                .map(|line| given.only(lang, &text::visible(line)))
+                .collect();
+            let bodies = text::reply_checked(&said, &lines, lang, &|text| given.only(lang, text));
             self.deliver(&format!("reply:{}", run.turn), &place(run.thread), &bodies).await?;
         }
         for proposal in cards {
@@ -406,12 +419,17 @@ impl Turns {
     }
 
     async fn deliver(&self, key: &str, place: &Place, bodies: &[Body]) -> Result<(), JobError> {
-        let mut tx = self.records.begin().await?;
         let keys: Vec<String> = (0..bodies.len()).map(|i| format!("{key}:{i}")).collect();
-        for (key, body) in keys.iter().zip(bodies) {
-            outbox::want(&mut tx, key, place, body, HOLD).await?;
+        if let ([key], [body]) = (keys.as_slice(), bodies) {
+            // Nearly always: one statement, which needs no transaction around it.
+            outbox::want(&mut *self.records.quick().acquire().await?, key, place, body, HOLD).await?;
+        } else {
+            let mut tx = self.records.begin().await?;
+            for (key, body) in keys.iter().zip(bodies) {
+                outbox::want(&mut tx, key, place, body, HOLD).await?;
+            }
+            tx.commit().await?;
         }
-        tx.commit().await?;
         for key in &keys {
             self.outbox.drive(key).await?;
         }
@@ -422,6 +440,15 @@ impl Turns {
 /// What the line under the answer says of a write: that it was prepared.
 fn prepared(draft: Draft) -> Footer {
     Footer { tool: draft.call.name, arguments: draft.call.arguments, period: None, ok: true }
+}
+
+/// The write with the model's free text as a card shows it, so that the row holds what was approved and nothing that
+/// nobody could see. What the records hold already is left as it is. `None` when nothing visible is left.
+fn as_shown(write: &Write) -> Option<Write> {
+    let mut write = write.clone();
+    let (Write::AddSale { products: text, .. } | Write::CancelSale { reason: text, .. }) = &mut write;
+    *text = text::visible(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    (!text.is_empty()).then_some(write)
 }
 
 /// Only a waiting card of the same person in the same conversation can be replaced.
@@ -503,42 +530,48 @@ fn stored(answer: Vec<Item>, done: Vec<Footer>, known: Vec<Item>, shortened: boo
 
 /// "Thinking…" under the person's message, shown only when a turn takes a moment, and always taken away.
 struct Status {
-    task: tokio::task::JoinHandle<()>,
-    begun: Arc<std::sync::atomic::AtomicBool>,
+    task: tokio::task::JoinHandle<bool>,
+    stop: CancellationToken,
     slack: Client,
     thread: ThreadKey,
 }
 
 impl Status {
     fn after(pause: Duration, slack: Client, thread: ThreadKey, lang: Lang) -> Self {
-        let begun = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let stop = CancellationToken::new();
         let task = tokio::spawn({
-            let (begun, slack, thread) = (Arc::clone(&begun), slack.clone(), thread.clone());
+            let (stop, slack, thread) = (stop.clone(), slack.clone(), thread.clone());
             async move {
-                tokio::time::sleep(pause).await;
-                begun.store(true, std::sync::atomic::Ordering::SeqCst);
-                loop {
-                    // A status lapses after two minutes; a failure to show one is nobody's trouble.
+                let mut shown = false;
+                let mut pause = pause;
+                while stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
+                    shown = true;
+                    // A failure to show a status is nobody's trouble.
                     if let Err(error) =
                         slack.set_status(&thread.channel, &thread.root, &words::thinking(lang), &[]).await
                     {
                         tracing::debug!(%error, "status not shown");
-                        return;
+                        break;
                     }
-                    tokio::time::sleep(Duration::from_secs(90)).await;
+                    // A status lapses after two minutes.
+                    pause = Duration::from_secs(90);
                 }
+                shown
             }
         });
-        Self { task, begun, slack, thread }
+        Self { task, stop, slack, thread }
     }
 
-    async fn clear(self) {
+    async fn clear(mut self) {
+        self.stop.cancel();
+        // A call under way is left to end: broken off, it could still arrive at Slack, and after the one that clears.
+        let shown = tokio::time::timeout(STATUS_GRACE, &mut self.task).await;
         self.task.abort();
-        if self.begun.load(std::sync::atomic::Ordering::SeqCst) {
-            drop(self.task.await);
-            if let Err(error) = self.slack.set_status(&self.thread.channel, &self.thread.root, "", &[]).await {
-                tracing::debug!(%error, "status not cleared");
-            }
+        if matches!(shown, Ok(Ok(false))) {
+            return;
+        }
+        if let Err(error) = self.slack.set_status(&self.thread.channel, &self.thread.root, "", &[]).await {
+            tracing::debug!(%error, "status not cleared");
         }
     }
 }

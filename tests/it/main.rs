@@ -14,6 +14,8 @@ mod approval;
 mod conversation;
 #[cfg(feature = "failpoints")]
 mod crash;
+mod invariants;
 mod page;
 mod playground;
+mod slack_edge;
 mod tidy;

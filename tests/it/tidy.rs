@@ -520,3 +520,21 @@ fn the_links_of_the_documents_lead_somewhere() {
         }
     }
 }
+
+// --- invariants and crash windows
+
+/// What has a test of its own: invariants (`i01`…) and the moments at which a process is killed (`k01`…).
+const NUMBERS: [&str; 22] = [
+    "i01", "i02", "i03", "i04", "i05", "i06", "i08", "i09", "i10", "i11", "i14", "i15", "i25", "k01", "k02", "k06",
+    "k08", "k09", "k10", "k11", "k12", "k14",
+];
+
+#[test]
+fn every_invariant_and_every_crash_window_has_a_test_that_carries_its_number() {
+    let code: String = files("src", ".rs").into_iter().chain(files("tests", ".rs")).map(read).collect();
+    let is_number = |part: &&str| part.len() == 3 && part.starts_with(['i', 'k']) && part[1..].parse::<u8>().is_ok();
+    // A name may carry several: `fn k01_k02_killed_…`.
+    let named: BTreeSet<&str> = code.split("fn ").flat_map(|name| name.split('_').take_while(is_number)).collect();
+    let missing: Vec<&str> = NUMBERS.into_iter().filter(|n| !named.contains(n)).collect();
+    assert!(missing.is_empty(), "no test is named after {missing:?}");
+}

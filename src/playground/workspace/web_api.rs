@@ -54,19 +54,24 @@ async fn api(
     };
     let token = token(&headers, &args);
     record(&hub, &method, &args);
-    with_faults(&hub, &method, || {
-        match token.as_deref() {
-            None => return Err("not_authed".into()),
-            Some(token) if token != hub.settings.bot_token.reveal() => return Err("invalid_auth".into()),
-            Some(_) => {}
-        }
-        if json && !args.is_empty() && FORM_ONLY.contains(&method.as_str()) {
-            let messages = vec!["[ERROR] missing required field: the arguments were not sent as a form".to_owned()];
-            return Err(ApiError { code: "invalid_arguments".into(), messages });
-        }
-        methods::call(&hub, &method, &args)
-    })
-    .await
+    let tasks = hub.tasks.clone();
+    // A task of its own: Slack carries out what it was sent, also for a caller who has hung up.
+    let answered = tasks.spawn(async move {
+        with_faults(&hub, &method, || {
+            match token.as_deref() {
+                None => return Err("not_authed".into()),
+                Some(token) if token != hub.settings.bot_token.reveal() => return Err("invalid_auth".into()),
+                Some(_) => {}
+            }
+            if json && !args.is_empty() && FORM_ONLY.contains(&method.as_str()) {
+                let messages = vec!["[ERROR] missing required field: the arguments were not sent as a form".to_owned()];
+                return Err(ApiError { code: "invalid_arguments".into(), messages });
+            }
+            methods::call(&hub, &method, &args)
+        })
+        .await
+    });
+    answered.await.unwrap_or_else(|_| bare(500))
 }
 
 async fn response_url(State(hub): State<Arc<Hub>>, Path(secret): Path<String>, body: Bytes) -> Response {

@@ -12,7 +12,7 @@ use super::links::unlink;
 use crate::domain::Lang;
 use crate::words;
 
-/// Stands for an opening or closing `**` between the two readers. A noncharacter: [`super::visible`] has removed any
+/// Stands for an opening or closing `**` between the two readers. A noncharacter: [`super::visible()`] has removed any
 /// that the input held.
 const STRONG: char = '\u{fdd0}';
 
@@ -60,9 +60,35 @@ impl Block {
     pub fn plain(text: &str) -> Self {
         Self::Paragraph(vec![Span { text: unlink(text), style: Style::default() }])
     }
+
+    /// Puts every text through `check` as it will be read: marks that stand inside a word do not hide the word. What is
+    /// changed loses its styles.
+    pub fn checked(self, check: &dyn Fn(&str) -> String) -> Self {
+        let spans = |spans: Vec<Span>| {
+            let whole: String = spans.iter().map(|s| s.text.as_str()).collect();
+            let checked = check(&whole);
+            if checked == whole { spans } else { vec![Span { text: checked, style: Style::default() }] }
+        };
+        match self {
+            Self::Paragraph(text) => Self::Paragraph(spans(text)),
+            Self::Quote(text) => Self::Quote(spans(text)),
+            Self::Code { lang, text } => Self::Code { lang: check(&lang), text: check(&text) },
+            Self::List(items) => Self::List(
+                items
+                    .into_iter()
+                    .map(|mut item| Item { spans: spans(std::mem::take(&mut item.spans)), ..item })
+                    .collect(),
+            ),
+            Self::Table { align, rows } => {
+                let rows = rows.iter().map(|row| row.iter().map(|cell| check(cell)).collect()).collect();
+                Self::Table { align, rows }
+            }
+            Self::Rule => Self::Rule,
+        }
+    }
 }
 
-/// Reads Markdown that [`super::visible`] has cleaned.
+/// Reads Markdown that [`super::visible()`] has cleaned.
 pub(super) fn parse(markdown: &str, lang: Lang) -> Vec<Block> {
     let marked = mark_strong(markdown);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;

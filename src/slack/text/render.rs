@@ -26,7 +26,7 @@ const INDENT: usize = 8;
 /// Slack refuses a table with an empty cell.
 const EMPTY_CELL: &str = "–";
 
-/// Packs blocks into messages, the footer under the last.
+/// Packs blocks into messages, the footer under each: a message can be read, or forwarded, without the others.
 pub(super) fn bodies(blocks: Vec<Block>, footer: &[String]) -> Vec<Body> {
     let footer = footer.iter().map(|line| one_line(line)).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("\n");
     let footer = clamp_bytes(&footer, FOOTER_BYTES);
@@ -44,7 +44,7 @@ pub(super) fn bodies(blocks: Vec<Block>, footer: &[String]) -> Vec<Body> {
             page.text.push(text);
         }
     }
-    if let Some(page) = pages.last_mut().filter(|_| !footer.is_empty()) {
+    for page in pages.iter_mut().filter(|_| !footer.is_empty()) {
         page.text.push(escape(&footer));
         page.blocks.push(json!({ "type": "context", "elements": [{ "type": "plain_text", "text": footer }] }));
     }

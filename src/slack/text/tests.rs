@@ -165,16 +165,37 @@ fn nothing_gives_no_message_and_a_footer_alone_gives_one() {
 }
 
 #[test]
-fn i15_the_footer_stands_under_the_last_message_and_in_its_text() {
+fn i15_the_footer_stands_under_every_message_and_in_its_text() {
     let long = "あいうえお。".repeat(800);
     let bodies = reply(&long, &["🔧 販売検索 <0002>".into(), "登録なし\n✅ 登録しました".into()], Lang::Ja);
     assert!(bodies.len() > 1);
-    for (i, body) in bodies.iter().enumerate() {
-        let is_last = i + 1 == bodies.len();
-        assert_eq!(body.text.contains("🔧 販売検索 &lt;0002&gt;\n登録なし ✅ 登録しました"), is_last);
-        assert_eq!(body.blocks.as_array().unwrap().last().unwrap()["type"] == "context", is_last);
+    for body in &bodies {
+        assert!(body.text.ends_with("🔧 販売検索 &lt;0002&gt;\n登録なし ✅ 登録しました"), "{}", body.text);
+        assert_eq!(body.blocks.as_array().unwrap().last().unwrap()["type"], "context");
     }
     assert_eq!(joined(&bodies), long);
+}
+
+#[test]
+fn i15_no_mark_hides_a_word_from_the_one_who_checks_it() {
+    let check = |text: &str| text.replace("S20261124", "（？）");
+    for hidden in [
+        "S2026**1124**",
+        "S2026*11*24",
+        "S`20261124`",
+        "S2026\\\u{200b}1124",
+        "S20261\u{202e}124",
+        "S2026&#49;124",
+        "S2026~~1124~~",
+        "> S2026**1124**",
+        "- S2026**1124**",
+        "| S2026**1124** |\n|--|\n| S2026`1124` |",
+        "```\nS20261124\n```",
+        "**S2026**1124",
+    ] {
+        let bodies = reply_checked(hidden, &[], Lang::Ja, &check);
+        assert!(bodies.iter().all(|b| !b.text.contains("20261124")), "{hidden}: {}", bodies[0].text);
+    }
 }
 
 #[test]

@@ -6,6 +6,8 @@
 pub mod books;
 pub mod desk;
 pub mod model;
+pub mod raw;
+pub mod scan;
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -45,6 +47,8 @@ pub struct Rig {
 pub struct Bot {
     child: Child,
     pub address: String,
+    /// Where `/metrics` is, when a test asked for it.
+    pub metrics: Option<String>,
     log: tokio::task::JoinHandle<()>,
 }
 
@@ -115,11 +119,12 @@ impl Rig {
             .expect("the bot starts");
         let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
         let mut said = Vec::new();
-        let address = tokio::time::timeout(PATIENCE, async {
+        let (address, metrics) = tokio::time::timeout(PATIENCE, async {
             while let Some(line) = lines.next_line().await.expect("readable") {
                 let json: Value = serde_json::from_str(&line).unwrap_or_default();
                 if json["fields"]["message"] == "ready" {
-                    return json["fields"]["address"].as_str().expect("an address").to_owned();
+                    let address = json["fields"]["address"].as_str().expect("an address").to_owned();
+                    return (address, json["fields"]["metrics"].as_str().map(str::to_owned));
                 }
                 said.push(line);
             }
@@ -138,7 +143,7 @@ impl Rig {
         });
         self.workspace
             .set_bot_urls(&format!("http://{address}/slack/events"), &format!("http://{address}/slack/interactions"));
-        self.bot = Some(Bot { child, address, log });
+        self.bot = Some(Bot { child, address, metrics, log });
     }
 
     pub async fn start_bot(&mut self) {

@@ -23,6 +23,8 @@ pub enum Say {
     Calls(Vec<(String, Value)>),
     /// Anything, as it is.
     Raw(u16, String),
+    /// Words, after a while.
+    Late(Duration, String),
     /// No answer.
     Never,
 }
@@ -153,8 +155,11 @@ async fn respond(State(inner): State<Arc<Mutex<Inner>>>, Json(request): Json<Val
         };
         by_rule.or_else(|| inner.script.pop_front()).unwrap_or_else(|| Say::text("(no script)"))
     };
+    if let Say::Late(by, _) = &say {
+        tokio::time::sleep(*by).await;
+    }
     match say {
-        Say::Text(text) => reply(vec![json!({
+        Say::Text(text) | Say::Late(_, text) => reply(vec![json!({
             "type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
             "content": [{"type": "output_text", "text": text, "annotations": []}],
         })]),
