@@ -21,13 +21,12 @@ use crate::duties::Duties;
 use crate::http::{self, Edge};
 use crate::mcp::{self, Mcp};
 use crate::outbox::{self, Outbox};
-use crate::proposals;
 use crate::records::Records;
 use crate::slack::client::Client;
 use crate::slack::signature::Verifier;
 use crate::telemetry;
 use crate::thread::asker::Askers;
-use crate::thread::click::Clicks;
+use crate::thread::click::{self, Clicks};
 use crate::thread::press::Presses;
 use crate::thread::turn::Turns;
 use crate::thread::{queue, worker};
@@ -104,7 +103,7 @@ impl App {
                 .with_context(|| format!("the work file {} cannot be opened", dir.work().display()))?;
             // Whoever held these leases is gone: one process at a time uses the files.
             queue::free_all(&work).await.context("the work file does not answer")?;
-            proposals::free_all(&records).await.context("the records do not answer")?;
+            click::free_all(&records).await.context("the records do not answer")?;
             outbox::free_all(&records).await.context("the records do not answer")?;
             anyhow::Ok(work)
         };

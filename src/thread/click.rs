@@ -62,6 +62,14 @@ enum Decided {
     Nothing,
 }
 
+/// Ends all leases on claimed writes, when no executor can be alive.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn free_all(records: &Records) -> Result<(), sqlx::Error> {
+    proposals::free_all(records).await
+}
+
 /// The presses that are stored and not handled, oldest first.
 ///
 /// # Errors

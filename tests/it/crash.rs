@@ -240,6 +240,30 @@ async fn k01_k02_killed_around_the_storing_of_a_message_slacks_retry_makes_one_t
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn k04_killed_while_the_model_thinks_the_turn_is_run_again() {
+    let mut rig = Rig::with_clerk(&[]).await;
+    let mut asked = 0;
+    rig.model.rule(move |request| {
+        asked += 1;
+        if asked == 1 { Some(Say::Never) } else { clerk(request) }
+    });
+    let place = rig.dm(AOKI, "登録 0002 かぼちゃ4個 600").await;
+    let begun = tokio::time::Instant::now();
+    while rig.model.requests().is_empty() {
+        assert!(begun.elapsed() < PATIENCE, "the model is never asked");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    rig.crash().await;
+    rig.again().await;
+    let card = rig.card(&place).await;
+    rig.confirm(AOKI, &card).await;
+    rig.registered_once(&place, &card).await;
+    let now = sales_concierge::domain::Clock::system().now_ms();
+    let thinking = rig.workspace.look(|w| w.status(&place.channel, &place.root, now).map(str::to_owned));
+    assert_eq!(thinking, None, "nobody is left thinking");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn k06_killed_between_the_proposal_and_its_card_whatever_the_model_says_the_second_time() {
     for second in [Say::call("add_sale", sale(999)), Say::text("今度は何もしません。")] {
         let mut rig = Rig::stopping_at("turn::proposed=pause").await;
@@ -326,12 +350,8 @@ async fn k17_an_executor_that_slept_through_its_lease_is_fenced_off() {
     .await;
     let (place, card) = rig.offered().await;
     rig.confirm(AOKI, &card).await;
-    rig.until(
-        "another executor has settled it",
-        "SELECT coalesce(max(epoch), 0) FROM proposals WHERE state = 'done'",
-        2,
-    )
-    .await;
+    let by_another = "SELECT count(*) FROM proposals WHERE state = 'done' AND epoch > 1";
+    rig.until("another executor has settled it", by_another, 1).await;
     rig.registered_once(&place, &card).await;
 }
 
