@@ -38,11 +38,26 @@ fn told<T>(code: &str, sentence: &str) -> Result<T, NotResolved> {
 
 /// Resolves one proposed call on behalf of the asker.
 pub(super) async fn resolve(mcp: &Mcp, asker: &Asker, proposed: &ProposedCall) -> Result<Write, NotResolved> {
+    let arguments = proposed.arguments();
     match proposed.tool() {
-        "add_sale" => add_sale(mcp, asker, proposed.arguments()).await,
-        "cancel_sale" => cancel_sale(mcp, asker, proposed.arguments()).await,
+        "add_sale" => {
+            only(arguments, &["code_customer", "products", "price", "date_sales_str"])?;
+            add_sale(mcp, asker, arguments).await
+        }
+        "cancel_sale" => {
+            only(arguments, &["code_sales", "reason"])?;
+            cancel_sale(mcp, asker, arguments).await
+        }
         _ => told("unknown_tool", "This tool cannot be proposed."),
     }
+}
+
+/// A misspelled argument must not be dropped: the default in its place would look like what was asked.
+fn only(arguments: &Map<String, Value>, known: &[&str]) -> Result<(), NotResolved> {
+    if arguments.keys().all(|key| known.contains(&key.as_str())) {
+        return Ok(());
+    }
+    told("invalid_arguments", &format!("Unknown arguments. This tool takes only: {}.", known.join(", ")))
 }
 
 async fn add_sale(mcp: &Mcp, asker: &Asker, arguments: &Map<String, Value>) -> Result<Write, NotResolved> {

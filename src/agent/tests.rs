@@ -250,6 +250,7 @@ async fn what_cannot_be_proposed_is_told_to_the_model() {
         (sale(json!({"date_sales_str": "2026-02-30"})), "invalid_date"),
         (sale(json!({"products": " "})), "invalid_products"),
         (sale(json!({"products": "x".repeat(1001)})), "invalid_products"),
+        (sale(json!({"date_sales": "2026-11-01"})), "invalid_arguments"),
     ];
     let arguments: Vec<(&str, Value)> = bad.iter().map(|(a, _)| ("add_sale", a.clone())).collect();
     let mut replies: Vec<ModelReply> = arguments.chunks(4).map(calls).collect();
