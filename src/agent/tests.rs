@@ -216,7 +216,7 @@ async fn reads_run_side_by_side_and_the_answer_keeps_their_departments() {
 async fn i08_a_write_becomes_a_draft_and_never_reaches_the_server() {
     let fake = Fake::farm();
     let model = Scripted::replies(vec![
-        calls(&[("add_sale", sale(json!({"department": "west", "role": "admin", "replaces_proposal": "P1"})))]),
+        calls(&[("add_sale", sale(json!({"replaces_proposal": "P1"})))]),
         calls(&[("cancel_sale", json!({"code_sales": "S1", "reason": "誤り"}))]),
         says("カードをご確認ください。"),
     ]);
@@ -251,6 +251,7 @@ async fn what_cannot_be_proposed_is_told_to_the_model() {
         (sale(json!({"products": " "})), "invalid_products"),
         (sale(json!({"products": "x".repeat(1001)})), "invalid_products"),
         (sale(json!({"date_sales": "2026-11-01"})), "invalid_arguments"),
+        (sale(json!({"department": "west", "role": "admin"})), "invalid_arguments"),
     ];
     let arguments: Vec<(&str, Value)> = bad.iter().map(|(a, _)| ("add_sale", a.clone())).collect();
     let mut replies: Vec<ModelReply> = arguments.chunks(4).map(calls).collect();
