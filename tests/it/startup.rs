@@ -21,6 +21,9 @@ const COMPLETE: [(&str, &str); 6] = [
     ("SALES_CONCIERGE__SERVER__METRICS_LISTEN", ""),
 ];
 
+/// Arguments, environment, and what has to be said.
+type Case = (&'static [&'static str], Vec<(&'static str, &'static str)>, &'static [&'static str]);
+
 fn program(dir: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sales-concierge"));
     command.args(args).current_dir(dir).env_clear().stdin(Stdio::null()).kill_on_drop(true);
@@ -111,7 +114,7 @@ async fn what_the_bot_keeps_is_its_owners_alone() {
 async fn a_wrong_configuration_ends_with_2_and_all_faults_and_without_a_secret() {
     let dir = tempfile::tempdir().expect("a folder");
     let with = |more: &[(&'static str, &'static str)]| COMPLETE.into_iter().chain(more.to_vec()).collect::<Vec<_>>();
-    let cases: [(&[&str], Vec<(&str, &str)>, &[&str]); 6] = [
+    let cases: [Case; 6] = [
         (
             &["serve"],
             with(&[("SALES_CONCIERGE__SERVER__METRICS_LISTEN", "nowhere"), ("OPENAI_BASE_URL", "no-url")]),
