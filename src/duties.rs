@@ -137,7 +137,7 @@ impl Duties {
             fail::fail_point!("duties::continuing");
             queue::push(&self.work, &continuation.job, None).await?;
             fail::fail_point!("duties::pushed");
-            click::continuation_enqueued(&self.records, &continuation.turn).await?;
+            click::continuation_enqueued(&self.records, &continuation).await?;
             self.wake_worker.notify_one();
         }
         metrics::gauge!("queue_depth").set(queue::depth(&self.work).await? as f64);

@@ -395,6 +395,25 @@ pub async fn expire(tx: &mut SqliteConnection, id: &ProposalId) -> Result<Option
     .transpose()
 }
 
+/// Ends a proposal before its time because its card cannot be shown. `None` when it was no longer pending.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn withdraw(tx: &mut SqliteConnection, id: &ProposalId) -> Result<Option<Proposal>, sqlx::Error> {
+    let now = now_ms(tx).await?;
+    sqlx::query(
+        "UPDATE proposals SET state = 'expired', settled_at = $2, expires_at = $2
+         WHERE id = $1 AND state = 'pending' RETURNING *",
+    )
+    .bind(id.as_str())
+    .bind(now)
+    .fetch_optional(tx)
+    .await?
+    .as_ref()
+    .map(read)
+    .transpose()
+}
+
 /// Replaces a waiting proposal of the same person and conversation by a newer one. `None` when it was decided already,
 /// or is not theirs.
 ///

@@ -75,9 +75,14 @@ pub async fn free_all(records: &Records) -> Result<(), sqlx::Error> {
 /// # Errors
 /// When the store does not answer.
 pub async fn due(records: &Records) -> Result<Vec<String>, sqlx::Error> {
-    sqlx::query_scalar("SELECT id FROM clicks WHERE handled_at IS NULL ORDER BY received_at LIMIT 100")
-        .fetch_all(records.read())
-        .await
+    // A press that is being carried out belongs to its proposal's claim: whoever holds that drives it on.
+    sqlx::query_scalar(
+        "SELECT id FROM clicks c WHERE handled_at IS NULL
+           AND NOT EXISTS (SELECT 1 FROM proposals p WHERE p.id = c.proposal_id AND p.state = 'claimed' AND p.claim_click = c.id)
+         ORDER BY received_at LIMIT 100",
+    )
+    .fetch_all(records.read())
+    .await
 }
 
 impl Clicks {
@@ -448,15 +453,17 @@ fn already(lang: Lang, proposal: &Proposal) -> String {
     }
 }
 
-/// What the model is told of a proposal's end.
+/// What the model is told of a proposal's end. Host-made words only: this reaches the model with the host's authority,
+/// so no free text of a person or of a row may stand in it. The call with its arguments is in the history already.
 fn note(proposal: &Proposal) -> String {
-    let what = format!("{} {}", proposal.write.tool(), Value::Object(proposal.write.arguments()));
+    let what = proposal.write.tool();
     let id = &proposal.id;
     match proposal.state {
         ProposalState::Done => {
-            let row = proposal.result.as_ref().map(Value::to_string).unwrap_or_default();
+            let number = proposal.result.as_ref().and_then(|r| r.get("code_sales")).and_then(Value::as_str);
+            let number = number.unwrap_or("(no number)");
             format!(
-                "Proposal {id} ({what}) was confirmed by the person and is written: {row}. The receipt is shown already."
+                "Proposal {id} ({what}) was confirmed by the person and is written as {number}. The receipt is shown already."
             )
         }
         ProposalState::Failed => {
@@ -484,7 +491,7 @@ async fn continue_if_decided(tx: &mut SqliteConnection, proposal: &Proposal) -> 
     let now = now_ms(tx).await?;
     sqlx::query(
         "INSERT INTO continuations (turn, origin_turn, thread, team, user, depth, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (turn) DO NOTHING",
+         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (turn, origin_turn) DO NOTHING",
     )
     .bind(proposal.turn.as_str())
     .bind(proposal.origin_turn.as_str())
@@ -503,6 +510,8 @@ async fn continue_if_decided(tx: &mut SqliteConnection, proposal: &Proposal) -> 
 pub struct Continuation {
     /// The turn whose proposals are decided.
     pub turn: TurnId,
+    /// The turn that began the request they belong to.
+    pub origin: TurnId,
     /// The job that carries on.
     pub job: crate::thread::queue::Job,
 }
@@ -521,10 +530,12 @@ pub async fn continuations(records: &Records) -> Result<Vec<Continuation>, sqlx:
         .map(|row| {
             let thread = serde_json::from_str(&row.try_get::<String, _>("thread")?)
                 .map_err(|e| sqlx::Error::Decode(Box::new(e)))?;
+            let origin = TurnId::new(row.try_get::<String, _>("origin_turn")?);
             Ok(Continuation {
                 turn: TurnId::new(row.try_get::<String, _>("turn")?),
+                origin: origin.clone(),
                 job: crate::thread::queue::Job::Continuation {
-                    origin: TurnId::new(row.try_get::<String, _>("origin_turn")?),
+                    origin,
                     thread,
                     requester: Person::new(row.try_get::<String, _>("team")?, row.try_get::<String, _>("user")?),
                     depth: row.try_get("depth")?,
@@ -538,12 +549,16 @@ pub async fn continuations(records: &Records) -> Result<Vec<Continuation>, sqlx:
 ///
 /// # Errors
 /// When the store does not answer; the job is then pushed again and found to be a duplicate.
-pub async fn continuation_enqueued(records: &Records, turn: &TurnId) -> Result<(), sqlx::Error> {
-    sqlx::query("UPDATE continuations SET enqueued_at = CAST(unixepoch('subsec') * 1000 AS INTEGER) WHERE turn = $1")
-        .bind(turn.as_str())
-        .execute(records.quick())
-        .await
-        .map(drop)
+pub async fn continuation_enqueued(records: &Records, continuation: &Continuation) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "UPDATE continuations SET enqueued_at = CAST(unixepoch('subsec') * 1000 AS INTEGER)
+         WHERE turn = $1 AND origin_turn = $2",
+    )
+    .bind(continuation.turn.as_str())
+    .bind(continuation.origin.as_str())
+    .execute(records.quick())
+    .await
+    .map(drop)
 }
 
 async fn find(records: &Records, click: &str) -> Result<Option<Press>, sqlx::Error> {

@@ -4,6 +4,7 @@
 //! lease's epoch, so a worker that lost its thread writes nothing. What settled proposals add is written in the store
 //! of record by the transaction that settles them and copied here, once and in order, before the next turn.
 
+use futures::TryStreamExt;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
@@ -15,6 +16,12 @@ use crate::work::Work;
 
 /// The round number of a turn's answer: after all others.
 const ANSWER: i64 = 1_000;
+
+/// Stands before the number of a fact that a settled proposal left, in place of a turn's id.
+const EVENT: &str = "event:";
+
+/// Bytes that remain of a tool result in a turn that is kept although it is too large.
+const SHORT: usize = 1_500;
 
 /// What is known of a thread when a turn begins or begins again.
 #[derive(Clone, Debug, Default)]
@@ -42,20 +49,21 @@ pub enum HistoryError {
 
 /// Reads a thread for a turn. `budget` is in tokens, counted as one for three bytes of JSON.
 ///
+/// Whole turns only: half a turn would show calls without their results. The newest earlier turn is kept whatever it
+/// cost, with its tool results cut short where it is too large: a follow-up or a continuation that could not see what
+/// was asked would be worse than one that has to look something up again.
+///
 /// # Errors
 /// When the store does not answer or holds what this program did not write.
 pub async fn load(work: &Work, thread: &ThreadKey, turn: &TurnId, budget: i64) -> Result<Loaded, HistoryError> {
     let Work::Sqlite { read, .. } = work;
     let mut loaded = Loaded::default();
-    // Newest first, and never more rows than could matter: a thread of a thousand turns costs what one of fifty does.
-    let rows =
-        sqlx::query("SELECT turn, round, items, tokens FROM history WHERE thread = $1 ORDER BY seq DESC LIMIT 400")
-            .bind(thread.to_string())
-            .fetch_all(read)
-            .await?;
-    let mut turns: Vec<(String, Vec<Vec<Item>>)> = Vec::new();
-    let (mut spent, mut turn_tokens) = (0_i64, 0_i64);
-    for row in &rows {
+    let mut earlier = Earlier { left: budget, turns: Vec::new() };
+    // Newest first and only as far as needed: a thread of a thousand turns costs what one of fifty does.
+    let mut rows = sqlx::query("SELECT turn, round, items, tokens FROM history WHERE thread = $1 ORDER BY seq DESC")
+        .bind(thread.to_string())
+        .fetch(read);
+    while let Some(row) = rows.try_next().await? {
         let of: String = row.try_get("turn")?;
         let items: Vec<Item> =
             serde_json::from_str(&row.try_get::<String, _>("items")?).map_err(|e| sqlx::Error::Decode(Box::new(e)))?;
@@ -65,30 +73,78 @@ pub async fn load(work: &Work, thread: &ThreadKey, turn: &TurnId, budget: i64) -
             } else {
                 loaded.rounds.push(items);
             }
-            continue;
-        }
-        let tokens: i64 = row.try_get("tokens")?;
-        match turns.last_mut() {
-            Some((last, parts)) if *last == of => {
-                turn_tokens += tokens;
-                parts.push(items);
-            }
-            _ => {
-                spent += turn_tokens;
-                turn_tokens = tokens;
-                turns.push((of, vec![items]));
-            }
-        }
-        if spent + turn_tokens > budget {
-            // Whole turns only: half a turn would show calls without their results.
-            turns.pop();
+        } else if !earlier.take(of, items, row.try_get("tokens")?) {
             loaded.shortened = true;
             break;
         }
     }
     loaded.rounds.reverse();
-    loaded.before = turns.into_iter().rev().flat_map(|(_, parts)| parts.into_iter().rev().flatten()).collect();
+    loaded.shortened |= earlier.shorten();
+    loaded.before = earlier.turns.into_iter().rev().flat_map(|t| t.rounds.into_iter().rev().flatten()).collect();
     Ok(loaded)
+}
+
+/// Earlier turns, newest first, while they are being gathered.
+struct Earlier {
+    /// Tokens that may still be used.
+    left: i64,
+    turns: Vec<EarlierTurn>,
+}
+
+struct EarlierTurn {
+    turn: String,
+    /// Newest first.
+    rounds: Vec<Vec<Item>>,
+    /// Began within the budget and outgrew it.
+    too_large: bool,
+}
+
+impl EarlierTurn {
+    /// Not a turn but a fact that a settled proposal left.
+    fn is_event(&self) -> bool {
+        self.turn.starts_with(EVENT)
+    }
+}
+
+impl Earlier {
+    /// Takes one more round; `false` when it does not fit and nothing older is wanted.
+    fn take(&mut self, turn: String, round: Vec<Item>, tokens: i64) -> bool {
+        let newest = self.turns.iter().all(EarlierTurn::is_event);
+        let begins = self.turns.last().is_none_or(|last| last.turn != turn);
+        let only = newest || (self.turns.iter().filter(|t| !t.is_event()).count() == 1 && !begins);
+        self.left -= tokens;
+        if self.left < 0 && !only {
+            if !begins {
+                self.turns.pop();
+            }
+            return false;
+        }
+        if begins {
+            self.turns.push(EarlierTurn { turn, rounds: Vec::new(), too_large: false });
+        }
+        if let Some(last) = self.turns.last_mut() {
+            last.rounds.push(round);
+            last.too_large |= self.left < 0;
+        }
+        true
+    }
+
+    /// Cuts the results of a turn that is kept although it is too large; `true` when there was one.
+    fn shorten(&mut self) -> bool {
+        let mut cut = false;
+        for turn in self.turns.iter_mut().filter(|t| t.too_large) {
+            cut = true;
+            for item in turn.rounds.iter_mut().flatten() {
+                if let Item::Result { content, .. } = item
+                    && content.len() > SHORT
+                {
+                    content.truncate(content.floor_char_boundary(SHORT));
+                    content.push_str("… [cut short by the host: call the tool again for the rest]");
+                }
+            }
+        }
+        cut
+    }
 }
 
 /// Stores one round of a turn. Storing it again changes nothing.
@@ -134,7 +190,7 @@ pub async fn absorb(work: &Work, records: &Records, lease: &Lease) -> Result<(),
         let id: i64 = row.try_get("id")?;
         let item: Item =
             serde_json::from_str(&row.try_get::<String, _>("event")?).map_err(|e| sqlx::Error::Decode(Box::new(e)))?;
-        insert(&mut tx, lease, &format!("event:{id}"), 0, &[item]).await?;
+        insert(&mut tx, lease, &format!("{EVENT}{id}"), 0, &[item]).await?;
         sqlx::query(
             "INSERT INTO threads (thread, applied_event, at) VALUES ($1, $2, 0)
              ON CONFLICT (thread) DO UPDATE SET applied_event = max(applied_event, $2)",
@@ -160,6 +216,28 @@ pub async fn leave(tx: &mut SqliteConnection, thread: &ThreadKey, item: &Item) -
         .execute(tx)
         .await
         .map(drop)
+}
+
+/// What a request has used so far: model rounds and tool calls of its turn and of its continuations.
+///
+/// # Errors
+/// When the store does not answer or holds what this program did not write.
+pub async fn used(work: &Work, thread: &ThreadKey, origin: &TurnId) -> Result<(u32, u32), sqlx::Error> {
+    let Work::Sqlite { read, .. } = work;
+    let rows: Vec<String> = sqlx::query_scalar(
+        "SELECT items FROM history WHERE thread = $1 AND (turn = $2 OR substr(turn, 1, length($2) + 1) = $2 || '.')
+           AND round BETWEEN 1 AND 999",
+    )
+    .bind(thread.to_string())
+    .bind(origin.as_str())
+    .fetch_all(read)
+    .await?;
+    let mut calls = 0;
+    for row in &rows {
+        let items: Vec<Item> = serde_json::from_str(row).map_err(|e| sqlx::Error::Decode(Box::new(e)))?;
+        calls += items.iter().filter(|item| matches!(item, Item::Call { .. })).count();
+    }
+    Ok((u32::try_from(rows.len()).unwrap_or(u32::MAX), u32::try_from(calls).unwrap_or(u32::MAX)))
 }
 
 /// Adds a turn's tokens to the thread's count and returns the new sum.
@@ -211,4 +289,65 @@ async fn insert(
         .fetch_one(db)
         .await?;
     if held { Ok(()) } else { Err(HistoryError::Fenced) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Person, ToolCall};
+
+    fn words(text: &str) -> Item {
+        Item::User { person: Person::new("T1", "U1"), name: "A".into(), text: text.into() }
+    }
+
+    fn result(content: &str) -> Vec<Item> {
+        let call = ToolCall { id: "1".into(), name: "get_sales".into(), arguments: serde_json::Map::new() };
+        let person = Person::new("T1", "U1");
+        let content = content.to_owned();
+        vec![
+            Item::Call { call },
+            Item::Result { call_id: "1".into(), content, departments: vec![], fetched_for: person },
+        ]
+    }
+
+    /// Turns as (id, rounds, tokens of each round), newest first, as the store gives them.
+    fn gather(budget: i64, turns: &[(&str, Vec<Vec<Item>>, i64)]) -> (Vec<String>, bool, Earlier) {
+        let mut earlier = Earlier { left: budget, turns: Vec::new() };
+        let mut stopped = false;
+        'all: for (turn, rounds, tokens) in turns {
+            for round in rounds {
+                if !earlier.take((*turn).to_owned(), round.clone(), *tokens) {
+                    stopped = true;
+                    break 'all;
+                }
+            }
+        }
+        (earlier.turns.iter().map(|t| t.turn.clone()).collect(), stopped, earlier)
+    }
+
+    #[test]
+    fn as_many_whole_turns_are_kept_as_the_budget_holds() {
+        let turn = |id| (id, vec![vec![words("b")], vec![words("a")]], 10);
+        assert_eq!(gather(45, &[turn("c"), turn("b"), turn("a")]).0, ["c", "b"]);
+        assert_eq!(gather(40, &[turn("c"), turn("b"), turn("a")]).0, ["c", "b"]);
+        assert_eq!(gather(39, &[turn("c"), turn("b"), turn("a")]).0, ["c"], "half a turn is none");
+        assert!(!gather(60, &[turn("c"), turn("b"), turn("a")]).1);
+    }
+
+    #[test]
+    fn the_newest_turn_is_kept_whatever_it_cost_with_its_results_cut_short() {
+        let large = "表".repeat(5_000);
+        let turns = [
+            ("event:7", vec![vec![words("fact")]], 10),
+            ("b", vec![result(&large), vec![words("asked")]], 5_000),
+            ("a", vec![vec![words("older")]], 10),
+        ];
+        let (kept, stopped, mut earlier) = gather(100, &turns);
+        assert_eq!((kept, stopped), (vec!["event:7".to_owned(), "b".to_owned()], true));
+        assert!(earlier.shorten());
+        let items: Vec<&Item> = earlier.turns[1].rounds.iter().flatten().collect();
+        assert!(items.contains(&&words("asked")), "what was asked is still there");
+        let Item::Result { content, .. } = items[1] else { panic!("{items:?}") };
+        assert!(content.len() < 2_000 && content.contains("call the tool again"), "{}", content.len());
+    }
 }

@@ -15,7 +15,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::agent::{Agent, Asker, Budget, Draft, Footer, Item, Limits, Session, Step, Stop, Usage};
 use crate::domain::{Lang, Person, Proposal, ProposalState, ThreadKey, TurnId, Write};
-use crate::outbox::{self, Outbox, Place};
+use crate::outbox::{self, Driven, Outbox, Place};
 use crate::proposals::{self, New, Slot};
 use crate::records::Records;
 use crate::slack::cards::{self, Card};
@@ -29,8 +29,13 @@ use crate::tokens;
 use crate::words::{replies, work as words};
 use crate::work::Work;
 
-/// How long the background sender leaves an answer or a card to the turn that wrote it. After a crash it is this late.
+/// How long the background sender leaves an answer to the turn that wrote it. After a crash the turn is run again and
+/// posts it; the hold is for a turn that is given up.
 const HOLD: Duration = Duration::from_secs(10);
+
+/// A card is shown when its turn ends, so that nobody decides it while the turn may still propose more of the request:
+/// the background sender leaves it alone for longer than a turn can take.
+const CARD_HOLD: Duration = Duration::from_secs(60);
 
 /// A turn faster than this shows no status: setting and clearing one would take longer.
 const STATUS_AFTER: Duration = Duration::from_millis(400);
@@ -159,9 +164,18 @@ impl Turns {
     /// # Errors
     /// When the store does not answer.
     pub async fn apologise(&self, claimed: &Claimed, reference: &str) -> Result<(), JobError> {
-        let Job::Message(message) = &claimed.job else { return Ok(()) };
-        let (lang, _) = self.askers.reader(&message.sender).await;
-        self.say(message, &replies::failed(lang, reference)).await
+        match &claimed.job {
+            Job::Message(message) => {
+                let (lang, _) = self.askers.reader(&message.sender).await;
+                self.say(message, &replies::failed(lang, reference)).await
+            }
+            // The thread saw the card and its receipt; that the rest of the request is not done belongs there too.
+            Job::Continuation { origin, thread, requester, depth } => {
+                let (lang, _) = self.askers.reader(requester).await;
+                let bodies = text::plain(&replies::failed(lang, reference), &[]);
+                self.deliver(&format!("said:{origin}.{depth}"), &place(thread), &bodies).await
+            }
+        }
     }
 
     async fn answer(&self, claimed: &Claimed, message: &MessageJob) -> Result<(), JobError> {
@@ -211,11 +225,8 @@ impl Turns {
         let Ok(asker) = self.askers.admit(requester).await? else { return Ok(()) };
         let turn = TurnId::new(format!("{origin}.{depth}"));
         let run = Run { lease: &claimed.lease, turn: &turn, thread, asker: &asker, origin, depth };
-        let refused: Vec<Proposal> = proposals::of_origin(self.records.read(), origin)
-            .await?
-            .into_iter()
-            .filter(|p| p.state == ProposalState::Cancelled)
-            .collect();
+        let all = proposals::of_origin(self.records.read(), origin).await?;
+        let refused: Vec<Proposal> = all.into_iter().filter(|p| p.state == ProposalState::Cancelled).collect();
         let begin = vec![Item::Note {
             text: format!(
                 "All cards of {}'s last request are decided; the notes above say how. Carry out now what remained of \
@@ -306,9 +317,15 @@ impl Turns {
         Ok(outcome)
     }
 
-    /// A whole turn's worth, less what the request's earlier turns proposed: the limit is per request of a person.
+    /// A turn's worth, less what the request's earlier turns used: the limits are per request of a person. A
+    /// continuation has a deadline of its own, since a person's time to press lies between.
     async fn budget(&self, run: &Run<'_>, limits: &Limits) -> Result<Budget, JobError> {
         let mut budget = Budget::fresh(limits);
+        if run.depth > 0 {
+            let (rounds, calls) = history::used(&self.work, run.thread, run.origin).await?;
+            budget.rounds_left = budget.rounds_left.saturating_sub(rounds);
+            budget.tool_calls_left = budget.tool_calls_left.saturating_sub(calls);
+        }
         let made = proposals::of_origin(self.records.read(), run.origin).await?.len();
         budget.proposals_left = budget.proposals_left.saturating_sub(u32::try_from(made).unwrap_or(u32::MAX));
         Ok(budget)
@@ -364,7 +381,8 @@ impl Turns {
                 count(&old);
             }
             let body = card(&proposal, &run.asker.name, None);
-            outbox::want(&mut tx, &card_key(&proposal), &place(run.thread), &body, HOLD).await?;
+            let hold = Duration::from_secs(self.agent.limits().turn_seconds) + CARD_HOLD;
+            outbox::want(&mut tx, &card_key(&proposal), &place(run.thread), &body, hold).await?;
             count(&proposal);
             answers.push(created(&proposal));
         }
@@ -394,9 +412,23 @@ impl Turns {
             self.deliver(&format!("reply:{}", run.turn), &place(run.thread), &bodies).await?;
         }
         for proposal in cards {
-            self.outbox.drive(&card_key(&proposal)).await?;
+            if self.outbox.drive(&card_key(&proposal)).await? == Driven::GivenUp {
+                self.withdraw(run, &proposal).await?;
+            }
         }
         Ok(())
+    }
+
+    /// Slack will not show a card: nobody can press it, so it ends here and its person is told.
+    async fn withdraw(&self, run: &Run<'_>, proposal: &Proposal) -> Result<(), JobError> {
+        let mut tx = self.records.begin_durable().await?;
+        let Some(ended) = proposals::withdraw(&mut tx, &proposal.id).await? else { return Ok(()) };
+        count(&ended);
+        let note = format!("The card of proposal {} could not be shown. Nothing was written.", ended.id);
+        history::leave(&mut tx, run.thread, &Item::Note { text: note, departments: Vec::new() }).await?;
+        tx.commit().await?;
+        let bodies = text::plain(&replies::card_not_shown(run.asker.lang), &[]);
+        self.deliver(&format!("withdrawn:{}", ended.id), &place(run.thread), &bodies).await
     }
 
     async fn refuse(&self, message: &MessageJob, refusal: Refusal, lang: Lang) -> Result<(), JobError> {

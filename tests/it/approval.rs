@@ -507,3 +507,46 @@ async fn number(rig: &Rig, sql: &'static str) -> String {
     records.close().await;
     text
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_card_is_shown_when_its_turn_ends_so_that_the_rest_of_the_request_is_not_lost() {
+    let rig = Rig::start().await;
+    let sale = |products: &str| json!({"code_customer": "0002", "products": products, "price": 600});
+    rig.model.script([
+        Say::call("add_sale", sale("なす5本")),
+        Say::Late(Duration::from_secs(2), Box::new(Say::call("add_sale", sale("とまと3袋")))),
+        Say::text("2件のカードをご確認ください。"),
+        Say::text("両方登録されました。"),
+    ]);
+    let place = rig.dm(AOKI, "0002になす5本600円ととまと3袋600円を登録して、終わったら教えて").await;
+    rig.until("the first proposal", "SELECT count(*) FROM proposals", 1).await;
+    assert_eq!(rig.bot_messages(&place).len(), 0, "no card while the turn may still propose");
+    let cards = rig.cards(&place, 2).await;
+    rig.confirm(AOKI, &cards[0]).await;
+    rig.becomes(&cards[0], "登録しました").await;
+    rig.confirm(AOKI, &cards[1]).await;
+    rig.becomes(&cards[1], "登録しました").await;
+    rig.says(&place, "両方登録されました").await;
+    rig.settles().await;
+    assert_eq!((rig.continuations(), rig.approved_sales().await), (1, 2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_card_that_slack_will_not_show_ends_and_its_person_is_told() {
+    let rig = Rig::start().await;
+    rig.model.rule(|request| {
+        let proposed = crate::harness::model::results(request).iter().any(|r| r["status"] == "waiting");
+        Some(if proposed {
+            Say::text("カードをご確認ください。")
+        } else {
+            Say::call("add_sale", json!({"code_customer": "0002", "products": "なす5本", "price": 600}))
+        })
+    });
+    // The answer passes, the card does not.
+    rig.workspace.misbehave("chat.postMessage", Fault::Delay(Duration::ZERO), 1);
+    rig.workspace.misbehave("chat.postMessage", Fault::OkFalse("restricted_action".into()), 1);
+    let place = rig.dm(AOKI, "0002になす5本600円で登録して").await;
+    rig.says(&place, "確認カードを表示できませんでした").await;
+    rig.settles().await;
+    assert_eq!(rig.count("SELECT count(*) FROM proposals WHERE state = 'expired'").await, 1);
+}

@@ -568,7 +568,9 @@ async fn what_slack_refuses_for_good_is_given_up_without_a_loop() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_status_harms_no_turn_and_is_never_left_behind() {
     let rig = echoing(&[("SALES_CONCIERGE__SLACK__TIMEOUT_MS", "300")]).await;
-    rig.model.rule(|request| Some(Say::Late(Duration::from_millis(600), format!("遅い答え {}", last_words(request)))));
+    rig.model.rule(|request| {
+        Some(Say::Late(Duration::from_millis(600), Box::new(Say::text(&format!("遅い答え {}", last_words(request))))))
+    });
     let faults = [
         None,
         Some(Fault::OkFalse("not_allowed_token_type".to_owned())),

@@ -168,15 +168,17 @@ CREATE INDEX history_events_by_thread ON history_events (thread, id);
 
 -- One more run of the loop for a request whose proposals are all decided.
 CREATE TABLE continuations (
-    -- the turn whose proposals are decided; each turn has at most one
-    turn        TEXT PRIMARY KEY,
+    -- the turn whose proposals are decided, and the request they belong to: a turn's card may have replaced another
+    -- request's
+    turn        TEXT NOT NULL,
     origin_turn TEXT NOT NULL,
     thread      TEXT NOT NULL CHECK (json_valid(thread)),
     team        TEXT NOT NULL,
     user        TEXT NOT NULL,
     depth       INTEGER NOT NULL,
     created_at  INTEGER NOT NULL,
-    enqueued_at INTEGER
+    enqueued_at INTEGER,
+    PRIMARY KEY (turn, origin_turn)
 ) STRICT;
 
 CREATE INDEX continuations_due ON continuations (created_at) WHERE enqueued_at IS NULL;

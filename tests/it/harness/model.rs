@@ -24,7 +24,7 @@ pub enum Say {
     /// Anything, as it is.
     Raw(u16, String),
     /// Words, after a while.
-    Late(Duration, String),
+    Late(Duration, Box<Say>),
     /// No answer.
     Never,
 }
@@ -155,11 +155,13 @@ async fn respond(State(inner): State<Arc<Mutex<Inner>>>, Json(request): Json<Val
         };
         by_rule.or_else(|| inner.script.pop_front()).unwrap_or_else(|| Say::text("(no script)"))
     };
-    if let Say::Late(by, _) = &say {
-        tokio::time::sleep(*by).await;
+    let mut say = say;
+    while let Say::Late(by, then) = say {
+        tokio::time::sleep(by).await;
+        say = *then;
     }
     match say {
-        Say::Text(text) | Say::Late(_, text) => reply(vec![json!({
+        Say::Text(text) => reply(vec![json!({
             "type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
             "content": [{"type": "output_text", "text": text, "annotations": []}],
         })]),
@@ -183,6 +185,7 @@ async fn respond(State(inner): State<Arc<Mutex<Inner>>>, Json(request): Json<Val
             reply(items)
         }
         Say::Raw(status, body) => (StatusCode::from_u16(status).expect("a status"), body).into_response(),
+        Say::Late(..) => unreachable!("waited for above"),
         Say::Never => {
             tokio::time::sleep(Duration::from_secs(600)).await;
             StatusCode::GATEWAY_TIMEOUT.into_response()
