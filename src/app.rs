@@ -1,7 +1,9 @@
 //! The composition root of the bot: builds it from a [`Config`], knows its port, runs it, drains it.
 
 use std::ffi::OsString;
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::net::SocketAddr;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,39 +39,95 @@ use crate::work::Work;
 const DRAIN: Duration = Duration::from_secs(10);
 
 /// The embedded stores and keys of one data folder.
-#[derive(Clone, Debug)]
-pub struct DataDir(PathBuf);
+#[derive(Debug)]
+pub struct DataDir {
+    path: PathBuf,
+    /// Held open by the bot; the kernel frees the lock when the process ends, however it ends.
+    _lock: Option<File>,
+}
 
 impl DataDir {
-    /// The folder, made if it is not there.
+    /// The folder, made for its owner alone if it is not there. For commands that work beside a running bot.
     ///
     /// # Errors
     /// When it cannot be made.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
-        std::fs::create_dir_all(path).with_context(|| format!("the data folder {} cannot be made", path.display()))?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(path)
+            .with_context(|| format!("the data folder {} cannot be made", path.display()))?;
         // The child process gets this path, and its working folder may be another.
         let path = std::path::absolute(path).context("the data folder has no absolute path")?;
-        Ok(Self(path))
+        Ok(Self { path, _lock: None })
+    }
+
+    /// The same for a bot: no other bot can have the folder until this value is dropped or the process ends.
+    ///
+    /// # Errors
+    /// When it cannot be made, or another bot has it.
+    pub fn open_alone(path: &Path) -> anyhow::Result<Self> {
+        let dir = Self::open(path)?;
+        let lock = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(dir.path.join("lock"))
+            .with_context(|| format!("the data folder {} cannot be written to", path.display()))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => anyhow::bail!(
+                "another sales-concierge is running on {}; stop it or give another --data-dir",
+                path.display()
+            ),
+            Err(TryLockError::Error(error)) => {
+                return Err(error).with_context(|| format!("the data folder {} cannot be locked", path.display()));
+            }
+        }
+        let mode = std::fs::metadata(&dir.path).context("the data folder cannot be looked at")?.permissions().mode();
+        // Not changed by us: the folder may be shared on purpose, with a group that makes backups.
+        if mode & 0o077 != 0 {
+            tracing::warn!(
+                folder = %dir.path.display(),
+                mode = format!("{:03o}", mode & 0o777),
+                "the data folder is open to other users of this machine; its mode should be 700"
+            );
+        }
+        Ok(Self { _lock: Some(lock), ..dir })
     }
 
     /// The folder itself.
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     /// The store of record.
     pub fn records(&self) -> PathBuf {
-        self.0.join("records.sqlite")
+        self.path.join("records.sqlite")
     }
 
     /// The store of work.
     pub fn work(&self) -> PathBuf {
-        self.0.join("work.sqlite")
+        self.path.join("work.sqlite")
     }
 
-    /// The signing keys, readable by the owner only.
-    pub fn keys(&self) -> PathBuf {
-        self.0.join("keys.json")
+    /// The signing keys, made at the first start and readable by the owner only.
+    ///
+    /// # Errors
+    /// When the key file cannot be used.
+    pub fn keys(&self) -> anyhow::Result<Keys> {
+        Keys::load_or_create(&self.path.join("keys.json")).context("the signing keys cannot be used")
+    }
+
+    /// A file of the folder; if it is not there, it is made empty and readable by the owner only.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn private_file(&self, name: &str) -> std::io::Result<PathBuf> {
+        let path = self.path.join(name);
+        OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?;
+        Ok(path)
     }
 }
 
@@ -92,8 +150,7 @@ impl App {
     ///
     /// # Errors
     /// When any of these fails; the message says which and what to do.
-    pub async fn build(config: &Config, dir: &DataDir, clock: Clock) -> anyhow::Result<Self> {
-        let keys = Keys::load_or_create(&dir.keys()).context("the signing keys cannot be used")?;
+    pub async fn build(config: &Config, dir: &DataDir, keys: Keys, clock: Clock) -> anyhow::Result<Self> {
         let records = Records::open(&dir.records())
             .await
             .with_context(|| format!("the records in {} cannot be opened", dir.records().display()))?;

@@ -4,6 +4,7 @@
 //! every fault at once, each with its key and its variable, never with its value.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -46,6 +47,8 @@ pub struct Config {
     pub sales_server: SalesServer,
     /// Logs.
     pub log: telemetry::Settings,
+    /// Variables that name stores which this build cannot use.
+    pub other_stores: Vec<&'static str>,
 }
 
 /// `[server]`
@@ -188,6 +191,9 @@ impl Default for SalesServer {
 #[error("the configuration has {} fault(s):\n{}", .0.len(), .0.join("\n"))]
 pub struct ConfigError(pub Vec<String>);
 
+/// Names that elsewhere say where data is kept, and what is kept in the data folder instead.
+const OTHER_STORES: [(&str, &str); 2] = [("DATABASE_URL", "records.sqlite"), ("REDIS_URL", "work.sqlite")];
+
 /// Names that are usual elsewhere, and the keys they stand for. Ours win over them.
 const USUAL: [(&str, &str); 6] = [
     ("OPENAI_API_KEY", "model.api_key"),
@@ -210,7 +216,8 @@ impl Config {
             Some(file) => Some(file.to_owned()),
             None => Some(PathBuf::from(FILE)).filter(|file| file.exists()),
         };
-        Self::from_parts(file.as_deref(), std::env::vars().collect())
+        let (env, faults) = readable(std::env::vars_os());
+        Self::read(file.as_deref(), env, faults)
     }
 
     /// The same over a given environment.
@@ -218,18 +225,28 @@ impl Config {
     /// # Errors
     /// With all faults found.
     pub fn from_parts(file: Option<&Path>, env: HashMap<String, String>) -> Result<Self, ConfigError> {
-        let mut faults = Vec::new();
+        Self::read(file, env, Vec::new())
+    }
+
+    /// `faults`: those found so far. A part that cannot be read is left out, so that the others are still checked.
+    fn read(file: Option<&Path>, env: HashMap<String, String>, mut faults: Vec<String>) -> Result<Self, ConfigError> {
+        let is_set =
+            |name: &str| env.get(name).is_some_and(|v| !v.is_empty()) || env.contains_key(&format!("{name}_FILE"));
+        let other_stores = OTHER_STORES.iter().map(|(name, _)| *name).filter(|name| is_set(name)).collect();
         let env = with_files(env, &mut faults);
         let mut builder = Source::builder();
         if let Some(file) = file {
-            builder = builder.add_source(File::from(file).format(FileFormat::Toml));
+            match parsed(file) {
+                Ok(source) => builder = builder.add_source(source),
+                Err(fault) => faults.push(fault),
+            }
         }
         for (name, key) in USUAL {
             if let Some(value) = env.get(name).filter(|v| !v.is_empty()) {
-                builder = match builder.set_override(key, value.clone()) {
-                    Ok(builder) => builder,
-                    Err(error) => return Err(ConfigError(vec![error.to_string()])),
-                };
+                match builder.clone().set_override(key, value.clone()) {
+                    Ok(more) => builder = more,
+                    Err(_) => faults.push(format!("{name}: cannot be used as {key}")),
+                }
             }
         }
         let ours: HashMap<String, String> =
@@ -237,17 +254,19 @@ impl Config {
         // `set_override` beats every source, so our own variables are applied the same way and after the usual names.
         for (name, value) in &ours {
             let key = name.trim_start_matches(&format!("{PREFIX}__")).to_lowercase().replace("__", ".");
-            builder = match builder.set_override(&key, value.clone()) {
-                Ok(builder) => builder,
-                Err(_) => {
-                    faults.push(format!("{name}: not the name of a setting"));
-                    return Err(ConfigError(faults));
-                }
-            };
+            match builder.clone().set_override(&key, value.clone()) {
+                Ok(more) => builder = more,
+                Err(_) => faults.push(format!("{name}: not the name of a setting")),
+            }
         }
-        let source = builder.build().map_err(|error| ConfigError(vec![error.to_string()]))?;
-        let sections =
-            source.clone().try_deserialize::<Map<String, Value>>().map_err(|e| ConfigError(vec![e.to_string()]))?;
+        // The library's own words would hold the values.
+        let sections = match builder.build().and_then(Source::try_deserialize::<Map<String, Value>>) {
+            Ok(sections) => sections,
+            Err(_) => {
+                faults.push("the settings of the file and those of the environment do not go together".to_owned());
+                Map::new()
+            }
+        };
         let mut sections = Sections { sections, faults };
         let config = Self {
             server: sections.take("server"),
@@ -262,17 +281,18 @@ impl Config {
             proposals: sections.take("proposals"),
             sales_server: sections.take("sales_server"),
             log: sections.take("log"),
+            other_stores,
         };
         sections.finish()?;
         Ok(config)
     }
 
-    /// What `serve` cannot do without.
+    /// What `serve` cannot do without, and values that only it uses.
     ///
     /// # Errors
-    /// With everything that is missing.
+    /// With everything that is missing or unusable.
     pub fn check_serve(&self) -> Result<(), ConfigError> {
-        let mut faults = Vec::new();
+        let mut faults = self.store_faults();
         if self.slack.bot_token.is_none() {
             faults.push(missing("slack.bot_token", "SLACK_BOT_TOKEN", "the bot token of the installed app, xoxb-…"));
         }
@@ -282,8 +302,112 @@ impl Config {
         if self.model.api_key.is_none() && self.model.base_url.is_none() {
             faults.push(missing("model.api_key", "OPENAI_API_KEY", "or set model.base_url for a server without keys"));
         }
-        if faults.is_empty() { Ok(()) } else { Err(ConfigError(faults)) }
+        faults.extend(not_a_url("slack.api_url", Some(&self.slack.api_url)));
+        faults.extend(no_header("slack.bot_token", self.slack.bot_token.as_ref()));
+        faults.extend(self.model_faults());
+        if let Err(ConfigError(found)) = optional_address(&self.server.metrics_listen) {
+            faults.extend(found);
+        }
+        all(faults)
     }
+
+    /// The values that `playground` uses.
+    ///
+    /// # Errors
+    /// With everything that is unusable.
+    pub fn check_playground(&self) -> Result<(), ConfigError> {
+        all(self.model_faults())
+    }
+
+    /// What `sales-server` cannot do without.
+    ///
+    /// # Errors
+    /// With everything that is missing.
+    pub fn check_sales_server(&self) -> Result<(), ConfigError> {
+        let keys = [
+            ("sales_server.caller_keys", &self.sales_server.caller_keys),
+            ("sales_server.approval_keys", &self.sales_server.approval_keys),
+        ];
+        let missing = keys.into_iter().filter(|(_, keys)| list(keys).is_empty()).map(|(key, _)| {
+            format!("{key} is not set ({}): public keys, comma separated; the bot sets it for its own", variable(key))
+        });
+        all(self.store_faults().into_iter().chain(missing).collect())
+    }
+
+    /// For each command that reads or writes the stores: they are where this build keeps them.
+    ///
+    /// # Errors
+    /// With each variable that names another place.
+    pub fn check_stores(&self) -> Result<(), ConfigError> {
+        all(self.store_faults())
+    }
+
+    /// Going on would let somebody believe that the data is where the variable points.
+    fn store_faults(&self) -> Vec<String> {
+        let set = OTHER_STORES.iter().filter(|(name, _)| self.other_stores.contains(name));
+        set.map(|(name, file)| {
+            format!(
+                "{name} is set, but not supported yet: this build keeps its data in the data folder ({file}); unset it"
+            )
+        })
+        .collect()
+    }
+
+    fn model_faults(&self) -> Vec<String> {
+        let url = not_a_url("model.base_url", self.model.base_url.as_deref());
+        url.into_iter().chain(no_header("model.api_key", self.model.api_key.as_ref())).collect()
+    }
+}
+
+fn all(faults: Vec<String>) -> Result<(), ConfigError> {
+    if faults.is_empty() { Ok(()) } else { Err(ConfigError(faults)) }
+}
+
+fn not_a_url(key: &str, value: Option<&str>) -> Option<String> {
+    let is_url =
+        |text: &str| url::Url::parse(text).is_ok_and(|u| matches!(u.scheme(), "http" | "https") && u.has_host());
+    let is_faulty = value.is_some_and(|text| !is_url(text));
+    is_faulty.then(|| format!("{key} ({}): not an address that begins with https:// or http://", variable(key)))
+}
+
+/// A secret that was copied with a line break, most often.
+fn no_header(key: &str, secret: Option<&Secret>) -> Option<String> {
+    let is_faulty = secret.is_some_and(|secret| secret.reveal().bytes().any(|b| !(b' '..=b'~').contains(&b)));
+    is_faulty.then(|| format!("{key} ({}): has a character that no HTTP header can carry", variable(key)))
+}
+
+/// The variables that are text. Of the others only ours matter.
+fn readable(env: impl Iterator<Item = (OsString, OsString)>) -> (HashMap<String, String>, Vec<String>) {
+    let (mut read, mut faults) = (HashMap::new(), Vec::new());
+    for (name, value) in env {
+        let shown = name.to_string_lossy().into_owned();
+        match (name.into_string(), value.into_string()) {
+            (Ok(name), Ok(value)) => drop(read.insert(name, value)),
+            _ if is_ours(shown.strip_suffix("_FILE").unwrap_or(&shown)) => {
+                faults.push(format!("{shown}: not valid UTF-8"));
+            }
+            _ => {}
+        }
+    }
+    (read, faults)
+}
+
+fn is_ours(name: &str) -> bool {
+    let usual = USUAL.iter().map(|(usual, _)| *usual).chain(OTHER_STORES.iter().map(|(other, _)| *other));
+    name.starts_with(&format!("{PREFIX}__")) || usual.into_iter().any(|usual| usual == name)
+}
+
+/// The settings of a file. The fault tells where it is, and nothing of what stands there: that may be a secret.
+fn parsed(file: &Path) -> Result<Source, String> {
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{}: cannot be read: {error}", file.display()))?;
+    Source::builder().add_source(File::from_str(&text, FileFormat::Toml)).build().map_err(|error| {
+        // "TOML parse error at line 3, column 9", then the line itself.
+        let text = error.to_string();
+        let place = text.lines().next().and_then(|first| first.strip_prefix("TOML parse error at "));
+        let is_place = |place: &&str| place.chars().all(|c| c.is_ascii_alphanumeric() || c == ' ' || c == ',');
+        let place = place.filter(is_place).map(|place| format!(" at {place}")).unwrap_or_default();
+        format!("{}: not valid TOML{place}", file.display())
+    })
 }
 
 /// A comma-separated list of keys.
@@ -321,8 +445,7 @@ fn with_files(mut env: HashMap<String, String>, faults: &mut Vec<String>) -> Has
         .iter()
         .filter_map(|(name, path)| {
             let plain = name.strip_suffix("_FILE")?;
-            let ours = plain.starts_with(&format!("{PREFIX}__")) || USUAL.iter().any(|(usual, _)| *usual == plain);
-            ours.then(|| (plain.to_owned(), path.clone()))
+            is_ours(plain).then(|| (plain.to_owned(), path.clone()))
         })
         .collect();
     for (plain, path) in files {
@@ -441,10 +564,80 @@ mod tests {
     }
 
     #[test]
-    fn what_serve_cannot_do_without_is_named_at_once() {
-        let text = load(&[]).unwrap().check_serve().unwrap_err().to_string();
-        for name in ["SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET", "OPENAI_API_KEY"] {
-            assert!(text.contains(name), "{text}");
+    fn what_serve_cannot_do_without_or_cannot_use_is_named_at_once() {
+        let faulty = [
+            ("SALES_CONCIERGE__SERVER__METRICS_LISTEN", "here-secret"),
+            ("SLACK_API_URL", "ftp://secret"),
+            ("DATABASE_URL", "postgres://u:secret@db"),
+        ];
+        let text = load(&faulty).unwrap().check_serve().unwrap_err().to_string();
+        let missing = ["SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET", "OPENAI_API_KEY"];
+        for name in missing.into_iter().chain(["server.metrics_listen", "slack.api_url", "DATABASE_URL"]) {
+            assert!(text.contains(name), "{name} missing in:\n{text}");
+        }
+        assert!(!text.contains("secret@") && !text.contains("-secret") && !text.contains("ftp:"), "{text}");
+    }
+
+    #[test]
+    fn a_base_url_or_a_key_that_cannot_be_sent_is_a_fault() {
+        for (name, value) in [
+            ("OPENAI_BASE_URL", "localhost"),
+            ("OPENAI_BASE_URL", "localhost:8080/v1"),
+            ("OPENAI_BASE_URL", "unix:/x"),
+            ("OPENAI_API_KEY", "sk-a\nb"),
+        ] {
+            let text = load(&[(name, value)]).unwrap().check_playground().unwrap_err().to_string();
+            assert!(text.contains("model.") && !text.contains(value), "{value}: {text}");
+        }
+        load(&[("OPENAI_BASE_URL", "http://localhost:8080/v1")]).unwrap().check_playground().unwrap();
+    }
+
+    #[test]
+    fn a_file_that_is_no_toml_is_named_with_line_and_column_and_without_its_text_beside_all_other_faults() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.toml");
+        let env = || HashMap::from([("SALES_CONCIERGE__LIMITS__ROUNDS".to_owned(), "many".to_owned())]);
+        for (text, place) in [
+            ("[slack]\nsigning_secret = s3cr3t\n", " at line 2, column 18"),
+            ("[slack]\nsigning_secret = \"s3cr3t\nx", " at line 2"),
+            ("s3cr3t = 99999999999999999999999999", ""),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let text = Config::read(Some(&path), env(), vec!["an earlier fault".to_owned()]).unwrap_err().to_string();
+            assert!(text.contains(&format!("s.toml: not valid TOML{place}")), "{text}");
+            assert!(text.contains("limits.rounds") && text.contains("an earlier fault"), "{text}");
+            assert!(!text.contains("s3cr3t") && !text.contains("9999"), "{text}");
+        }
+        let missing = Config::from_parts(Some(&dir.path().join("none.toml")), env()).unwrap_err().to_string();
+        assert!(missing.contains("none.toml: cannot be read") && missing.contains("limits.rounds"), "{missing}");
+    }
+
+    #[test]
+    fn a_variable_that_is_no_text_is_a_fault_if_it_is_ours_and_otherwise_nothing() {
+        use std::os::unix::ffi::OsStringExt;
+        let broken = || OsString::from_vec(vec![b'x', 0xff]);
+        let env = [
+            (OsString::from("SLACK_BOT_TOKEN"), broken()),
+            (OsString::from("OPENAI_API_KEY_FILE"), broken()),
+            (OsString::from("SOMETHING_ELSE"), broken()),
+            (broken(), OsString::from("1")),
+            (OsString::from("RUST_LOG"), OsString::from("warn")),
+        ];
+        let (read, faults) = readable(env.into_iter());
+        assert_eq!(read, HashMap::from([("RUST_LOG".to_owned(), "warn".to_owned())]));
+        assert_eq!(faults, ["SLACK_BOT_TOKEN: not valid UTF-8", "OPENAI_API_KEY_FILE: not valid UTF-8"]);
+    }
+
+    #[test]
+    fn a_variable_that_names_another_store_stops_each_command_that_uses_the_stores() {
+        for (name, file) in OTHER_STORES {
+            let config = load(&[(name, "x://secret")]).unwrap();
+            for checked in [config.check_stores(), config.check_serve(), config.check_sales_server()] {
+                let text = checked.unwrap_err().to_string();
+                assert!(text.contains(&format!("{name} is set")) && text.contains(file), "{text}");
+            }
+            config.check_playground().unwrap();
+            load(&[(name, "")]).unwrap().check_stores().unwrap();
         }
     }
 }

@@ -1,13 +1,21 @@
 //! How a SQLite file is opened here. Both stores use it; it knows neither.
 
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
 use sqlx::ConnectOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 
-/// A lazily opened pool over one file, in WAL mode.
+/// A lazily opened pool over one file, in WAL mode. A new file, and with it its log, is readable by the owner only.
 pub(crate) fn pool(path: &Path, synchronous: SqliteSynchronous, read_only: bool, connections: u32) -> SqlitePool {
+    // SQLite gives its log the mode of the file, and the file the process's default mode. Only ever made here, never
+    // opened: closing a second handle of a file that is in use would drop SQLite's locks on it. What else may be wrong
+    // (no such folder, no rights) SQLite meets again and reports.
+    if !read_only && let Err(error) = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        tracing::trace!(%error, "not made anew");
+    }
     let options = SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(!read_only)

@@ -142,16 +142,6 @@ impl From<ConfigError> for Failure {
     }
 }
 
-impl<E: Into<anyhow::Error>> From<RunningError<E>> for Failure {
-    fn from(error: RunningError<E>) -> Self {
-        Self::Running(error.0.into())
-    }
-}
-
-/// Marks an error as one that came up while running.
-#[derive(Debug)]
-pub struct RunningError<E>(pub E);
-
 /// Runs the command of the process's arguments.
 pub fn run() -> ExitCode {
     // Takes the points at which a crash test wants this process stopped from the environment.
@@ -181,8 +171,14 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::SalesServer { transport: Transport::Stdio, data_dir } => {
             block_on(0, sales_server::run(config, data_dir))
         }
-        Command::Migrate { data_dir } => block_on(0, migrate::run(data_dir)),
-        Command::Staff { data_dir, action } => block_on(0, staff::run(data_dir, action)),
+        Command::Migrate { data_dir } => {
+            config.check_stores()?;
+            block_on(0, migrate::run(data_dir))
+        }
+        Command::Staff { data_dir, action } => {
+            config.check_stores()?;
+            block_on(0, staff::run(data_dir, action))
+        }
         Command::Read { today, zone } => {
             let clock = Clock::system();
             let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
@@ -192,9 +188,12 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
                 input,
                 output,
             )
-            .map_err(|error| RunningError(error).into())
+            .map_err(|error| Failure::Running(error.into()))
         }
-        Command::Explain { proposal, data_dir } => block_on(0, explain::run(data_dir, proposal)),
+        Command::Explain { proposal, data_dir } => {
+            config.check_stores()?;
+            block_on(0, explain::run(data_dir, proposal))
+        }
         Command::Manifest { url } => manifest::run(url.as_deref()),
     }
 }

@@ -47,14 +47,16 @@ const FILES: [&str; 8] = [
 /// # Errors
 /// When a port or a file cannot be used.
 pub async fn run(config: Config, options: Options) -> Result<(), Failure> {
+    config.check_playground()?;
     let stop = stop_on_signal().map_err(|error| Failure::Running(error.into()))?;
-    let dir = DataDir::open(&options.data_dir).map_err(Failure::Usage)?;
+    let dir = DataDir::open_alone(&options.data_dir).map_err(Failure::Usage)?;
     if options.fresh {
         remove_files(dir.path()).map_err(Failure::Usage)?;
     }
+    let keys = dir.keys().map_err(Failure::Usage)?;
     let clock = Clock::system();
     let (config, workspace) = prepare(config, &dir, options.port, &clock).await.map_err(Failure::Unreachable)?;
-    let app = App::build(&config, &dir, clock).await.map_err(Failure::Unreachable)?;
+    let app = App::build(&config, &dir, keys, clock).await.map_err(Failure::Unreachable)?;
     let bot = app.address().map_err(|error| Failure::Running(error.into()))?;
     workspace.set_bot_urls(&format!("http://{bot}/slack/events"), &format!("http://{bot}/slack/interactions"));
     println!("ready {}", workspace.page_url().trim_end_matches('/'));
@@ -74,7 +76,7 @@ async fn prepare(mut config: Config, dir: &DataDir, port: u16, clock: &Clock) ->
     let (signing_secret, bot_token) = (secret()?, secret()?);
     let is_demo = config.model.api_key.is_none() && config.model.base_url.is_none();
     let settings = workspace::Settings {
-        store: Some(dir.path().join(MESSAGES)),
+        store: Some(dir.private_file(MESSAGES).with_context(|| format!("{MESSAGES} cannot be made"))?),
         signing_secret: signing_secret.clone(),
         bot_token: bot_token.clone(),
         retry_scale: 1.0,

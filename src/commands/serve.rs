@@ -17,8 +17,9 @@ use crate::domain::Clock;
 pub async fn run(config: Config, data_dir: PathBuf) -> Result<(), Failure> {
     config.check_serve()?;
     let stop = stop_on_signal().map_err(|error| Failure::Running(error.into()))?;
-    let dir = DataDir::open(&data_dir).map_err(Failure::Usage)?;
-    let app = App::build(&config, &dir, Clock::system()).await.map_err(Failure::Unreachable)?;
+    let dir = DataDir::open_alone(&data_dir).map_err(Failure::Usage)?;
+    let keys = dir.keys().map_err(Failure::Usage)?;
+    let app = App::build(&config, &dir, keys, Clock::system()).await.map_err(Failure::Unreachable)?;
     let address = app.address().map_err(|error| Failure::Running(error.into()))?;
     let metrics = app.metrics_address().map_err(|error| Failure::Running(error.into()))?;
     tracing::info!(%address, metrics = metrics.map(tracing::field::display), "ready");

@@ -18,4 +18,5 @@ mod invariants;
 mod page;
 mod playground;
 mod slack_edge;
+mod startup;
 mod tidy;
