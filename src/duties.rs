@@ -1,9 +1,12 @@
 //! What must happen without a request: due presses, abandoned claims, expiries, unsent messages, continuations.
 //!
 //! Each duty takes no input: it looks at the stores and repairs what it finds, so the first try, a retry and a restart
-//! are the same code. Doing one twice at the same time is harmless.
+//! are the same code. Doing one twice at the same time is harmless. A look waits for nothing but the stores: what finds
+//! no slot stays due, and each kind of work has slots of its own, so that neither a slow Slack nor a sales server that
+//! stands still keeps a press waiting.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,10 +15,12 @@ use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::domain::ProposalId;
 use crate::outbox::{self, Outbox};
 use crate::proposals;
 use crate::records::Records;
 use crate::thread::click::{self, Clicks};
+use crate::thread::continuation;
 use crate::thread::queue;
 use crate::work::Work;
 
@@ -25,7 +30,7 @@ use crate::work::Work;
 pub struct Settings {
     /// How often the stores are looked at, in milliseconds.
     pub interval_ms: u64,
-    /// Presses and messages worked on side by side.
+    /// How many presses are worked on side by side; of claimed and overdue cards as many again, and of messages.
     pub parallel: usize,
 }
 
@@ -44,17 +49,33 @@ pub struct Duties {
     wake_worker: Arc<Notify>,
     wake: Arc<Notify>,
     settings: Settings,
-    slots: Arc<Semaphore>,
+    presses: Slots,
+    cards: Slots,
+    messages: Slots,
     running: TaskTracker,
     /// What this process is at, so that a slow piece of work is not begun again at every look.
     busy: Arc<Mutex<HashSet<String>>>,
 }
 
+/// The slots of one kind of work.
+#[derive(Clone)]
+struct Slots {
+    free: Arc<Semaphore>,
+    /// Due work found none.
+    short: Arc<AtomicBool>,
+}
+
+impl Slots {
+    fn new(count: usize) -> Self {
+        Self { free: Arc::new(Semaphore::new(count.max(1))), short: Arc::default() }
+    }
+}
+
 /// One piece of due work.
 enum Due {
     Click(String),
-    Abandoned(crate::domain::ProposalId),
-    Overdue(crate::domain::ProposalId),
+    Abandoned(ProposalId),
+    Overdue(ProposalId),
     Message(String),
 }
 
@@ -80,7 +101,8 @@ impl Duties {
         wake: Arc<Notify>,
         settings: Settings,
     ) -> Self {
-        let slots = Arc::new(Semaphore::new(settings.parallel.max(1)));
+        let slots = || Slots::new(settings.parallel);
+        let (presses, cards, messages) = (slots(), slots(), slots());
         Self {
             records,
             work,
@@ -89,7 +111,9 @@ impl Duties {
             wake_worker,
             wake,
             settings,
-            slots,
+            presses,
+            cards,
+            messages,
             running: TaskTracker::new(),
             busy: Arc::default(),
         }
@@ -122,60 +146,91 @@ impl Duties {
 
     async fn look(&self) -> Result<(), sqlx::Error> {
         for id in click::due(&self.records).await? {
-            self.begin(Due::Click(id)).await;
+            self.begin(Due::Click(id));
         }
         for id in proposals::abandoned(self.records.read()).await? {
-            self.begin(Due::Abandoned(id)).await;
+            self.begin(Due::Abandoned(id));
         }
         for id in proposals::overdue(self.records.read()).await? {
-            self.begin(Due::Overdue(id)).await;
+            self.begin(Due::Overdue(id));
         }
         for key in outbox::due(&self.records).await? {
-            self.begin(Due::Message(key)).await;
+            self.begin(Due::Message(key));
         }
-        for continuation in click::continuations(&self.records).await? {
-            fail::fail_point!("duties::continuing");
-            queue::push(&self.work, &continuation.job, None).await?;
-            fail::fail_point!("duties::pushed");
-            click::continuation_enqueued(&self.records, &continuation).await?;
+        for continuation in continuation::due(&self.records).await? {
+            match &continuation.job {
+                Ok(job) => {
+                    fail::fail_point!("duties::continuing");
+                    queue::push(&self.work, job, None).await?;
+                    fail::fail_point!("duties::pushed");
+                }
+                // The row stays to be looked at; counting as enqueued, it holds up nobody.
+                Err(_) => {
+                    metrics::counter!("continuations_unreadable_total").increment(1);
+                    tracing::error!(turn = %continuation.turn, "a continuation cannot be read and is set aside");
+                }
+            }
+            continuation::enqueued(&self.records, &continuation).await?;
             self.wake_worker.notify_one();
         }
         metrics::gauge!("queue_depth").set(queue::depth(&self.work).await? as f64);
         Ok(())
     }
 
-    async fn begin(&self, due: Due) {
+    /// Begins a piece of work unless this process is at it or no slot is free; it stays due then.
+    fn begin(&self, due: Due) {
         let name = due.name();
-        if !self.busy.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone()) {
+        let slots = match due {
+            Due::Click(_) => &self.presses,
+            Due::Abandoned(_) | Due::Overdue(_) => &self.cards,
+            Due::Message(_) => &self.messages,
+        };
+        let mut at_it = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        if at_it.contains(&name) {
             return;
         }
-        let Ok(slot) = Arc::clone(&self.slots).acquire_owned().await else { return };
-        let (clicks, outbox, busy, wake) =
-            (Arc::clone(&self.clicks), self.outbox.clone(), Arc::clone(&self.busy), Arc::clone(&self.wake));
+        let Ok(slot) = Arc::clone(&slots.free).try_acquire_owned() else {
+            slots.short.store(true, Ordering::Relaxed);
+            return;
+        };
+        at_it.insert(name.clone());
+        drop(at_it);
+        let (clicks, outbox, busy, wake, short) = (
+            Arc::clone(&self.clicks),
+            self.outbox.clone(),
+            Arc::clone(&self.busy),
+            Arc::clone(&self.wake),
+            Arc::clone(&slots.short),
+        );
         self.running.spawn(async move {
+            // A press may have begun a continuation: look again when it is done.
+            let may_bring_more = matches!(due, Due::Click(_) | Due::Abandoned(_));
             let done = tokio::spawn(async move {
-                let look_again = |done| {
-                    if done {
-                        wake.notify_one();
-                    }
-                };
                 match due {
-                    // A press may have begun a continuation: look again when it is done. While it is not, looking again
-                    // at once would find it due and never rest.
-                    Due::Click(id) => clicks.run(&id).await.map(look_again),
-                    Due::Abandoned(id) => clicks.take_over(&id).await.map(look_again),
-                    Due::Overdue(id) => clicks.expire(&id).await,
-                    Due::Message(key) => outbox.drive(&key).await.map(drop),
+                    Due::Click(id) => clicks.run(&id).await,
+                    Due::Abandoned(id) => clicks.take_over(&id).await,
+                    Due::Overdue(id) => clicks.expire(&id).await.map(|()| true),
+                    Due::Message(key) => outbox.drive(&key).await.map(|_| true),
                 }
             })
             .await;
-            match done {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::error!(due = name, error = %error, "due work failed and stays due"),
-                Err(_) => tracing::error!(due = name, "due work panicked and stays due"),
-            }
+            let is_done = match done {
+                Ok(Ok(done)) => done,
+                Ok(Err(error)) => {
+                    tracing::error!(due = name, error = %error, "due work failed and stays due");
+                    false
+                }
+                Err(_) => {
+                    tracing::error!(due = name, "due work panicked and stays due");
+                    false
+                }
+            };
             busy.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
             drop(slot);
+            // While it is not done, looking again at once would find it due and never rest.
+            if is_done && (short.swap(false, Ordering::Relaxed) || may_bring_more) {
+                wake.notify_one();
+            }
         });
     }
 }

@@ -114,11 +114,11 @@ where
 async fn store_message(edge: &Edge, message: inbound::Message) -> Result<Outcome, sqlx::Error> {
     let thread = ThreadKey::of(&message.team, &message.channel, &message.ts, message.thread_ts.as_ref());
     let in_dm = message.channel_kind == ChannelKind::Dm;
-    let addressed = in_dm || message.mentions_me || {
-        // A reply without a mention is for the bot only where it takes part and nobody else is spoken to.
-        message.thread_ts.is_some() && !message.mentions_others && queue::joined(&edge.work, &thread).await?
-    };
-    if !addressed {
+    let addressed = in_dm || message.mentions_me;
+    // A reply without a mention is for the bot only where it takes part and nobody else is spoken to.
+    if !addressed
+        && (message.thread_ts.is_none() || message.mentions_others || !queue::joined(&edge.work, &thread).await?)
+    {
         return Ok("not_addressed");
     }
     let job = Job::Message(MessageJob {
@@ -129,6 +129,7 @@ async fn store_message(edge: &Edge, message: inbound::Message) -> Result<Outcome
         text: message.text,
         ts: message.ts,
         is_ext_shared: message.is_ext_shared,
+        addressed,
     });
     fail::fail_point!("http::event");
     Ok(match queue::push(&edge.work, &job, message.event_id.as_deref()).await? {

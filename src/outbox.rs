@@ -5,8 +5,10 @@
 //! wishes between two calls collapse into the last, and a lease on the row keeps it to one writer.
 //!
 //! What it promises: a message is posted at least once, and twice only if Slack both accepted a post whose answer was
-//! lost and cannot find it by its metadata. An ephemeral message is posted at most once after an unclear outcome, since
-//! it cannot be looked up. Nothing is retried for ever: what Slack refuses for good is given up, logged and counted.
+//! lost and cannot find it by its metadata. An ephemeral message cannot be looked up: after an unclear outcome it is
+//! posted again, since a private note seen twice is harmless and one never seen is silence. What Slack refuses for good
+//! is given up, logged and counted; trouble that passes is waited out for about a day. What is learned of one version
+//! says nothing about a newer wish: that one is sent.
 
 use std::time::Duration;
 
@@ -21,11 +23,15 @@ use crate::slack::client::{Client, SlackError};
 use crate::slack::text;
 use crate::slack::text::Body;
 
-/// How long one writer may take for a message before another may try.
+/// How long one writer may at least take for a message before another may try.
 const LEASE: Duration = Duration::from_secs(20);
 
-/// After this many failures a message is given up; with the backoff below that is about an hour.
+/// After this many refusals for an unknown reason a message is given up; with the backoff below that is about an hour.
 const MAX_ATTEMPTS: i64 = 20;
+
+/// The same where the message is not at fault (the token, the connection, Slack itself): about a day, so that what an
+/// outage held up still arrives.
+const MAX_ATTEMPTS_OUTAGE: i64 = 300;
 
 /// Where a message goes.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +63,8 @@ pub async fn want(
         "INSERT INTO outbox (key, kind, channel, thread_ts, user, body, due_at, created_at)
          SELECT $1, $2, $3, $4, $5, $6, now + $7, now FROM (SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now)
          WHERE true
-         ON CONFLICT (key) DO UPDATE SET body = excluded.body, version = version + 1, due_at = excluded.due_at
+         ON CONFLICT (key) DO UPDATE SET body = excluded.body, version = version + 1, due_at = excluded.due_at,
+             given_up = NULL, attempts = 0
          WHERE body <> excluded.body AND kind = 'message'",
     )
     .bind(key)
@@ -119,6 +126,8 @@ struct Message {
     body: Body,
     version: i64,
     posted_ts: Option<MessageTs>,
+    /// When the lease ends, which no other lease on the row shares: whoever finds another value has lost it.
+    lease: i64,
     /// A post was begun before this attempt and its outcome is not known.
     uncertain: bool,
     attempts: i64,
@@ -136,8 +145,8 @@ impl Outbox {
     /// When the store does not answer; trouble with Slack is recorded in the row instead.
     pub async fn drive(&self, key: &str) -> Result<Driven, sqlx::Error> {
         loop {
-            let Some(row) = self.begin(key).await? else { return Ok(Driven::Settled) };
-            let sent = self.send(&row).await;
+            let Some(mut row) = self.begin(key).await? else { return Ok(Driven::Settled) };
+            let sent = self.send(&mut row).await;
             fail::fail_point!("outbox::told");
             match sent {
                 Ok(ts) => {
@@ -145,7 +154,9 @@ impl Outbox {
                         return Ok(Driven::Settled);
                     }
                 }
-                Err(error) => return self.failed(&row, error).await,
+                Err(Unsent::Lost) => return Ok(Driven::Settled),
+                Err(Unsent::Store(error)) => return Err(error),
+                Err(Unsent::Slack(error)) => return self.failed(&row, error).await,
             }
         }
     }
@@ -157,65 +168,90 @@ impl Outbox {
                     begun = begun + (posted_ts IS NULL)
              WHERE key = $1 AND sent_version < version AND given_up IS NULL
                AND lease_until <= CAST(unixepoch('subsec') * 1000 AS INTEGER)
-             RETURNING key, channel, thread_ts, user, body, version, posted_ts, begun, attempts",
+             RETURNING key, channel, thread_ts, user, body, version, posted_ts, lease_until, begun, attempts",
         )
         .bind(key)
-        .bind(i64::try_from(LEASE.as_millis()).unwrap_or(i64::MAX))
+        .bind(self.lease())
         .fetch_optional(self.records.quick())
         .await?;
         row.as_ref().map(read).transpose()
     }
 
-    async fn send(&self, row: &Message) -> Result<Option<MessageTs>, SlackError> {
-        let place = &row.place;
-        if let Some(user) = &place.only {
-            if row.uncertain {
-                return Ok(None);
-            }
-            self.slack.ephemeral(&place.channel, user, place.thread.as_ref(), &row.body).await?;
+    /// In milliseconds: longer than any one call takes, with room for the store.
+    fn lease(&self) -> i64 {
+        i64::try_from(LEASE.max(self.slack.timeout() * 3).as_millis()).unwrap_or(i64::MAX)
+    }
+
+    /// The lease from its beginning, for the call after a look-up whose pages may have used it up.
+    async fn renew(&self, row: &mut Message) -> Result<(), Unsent> {
+        let renewed: Option<i64> = sqlx::query_scalar(
+            "UPDATE outbox SET lease_until = max(lease_until + 1, CAST(unixepoch('subsec') * 1000 AS INTEGER) + $3)
+             WHERE key = $1 AND lease_until = $2 RETURNING lease_until",
+        )
+        .bind(&row.key)
+        .bind(row.lease)
+        .bind(self.lease())
+        .fetch_optional(self.records.quick())
+        .await?;
+        row.lease = renewed.ok_or(Unsent::Lost)?;
+        Ok(())
+    }
+
+    async fn send(&self, row: &mut Message) -> Result<Option<MessageTs>, Unsent> {
+        if let Some(user) = &row.place.only {
+            self.slack.ephemeral(&row.place.channel, user, row.place.thread.as_ref(), &row.body).await?;
             return Ok(None);
         }
         if let Some(ts) = &row.posted_ts {
-            self.slack.update(&place.channel, ts, &row.body).await?;
+            self.slack.update(&row.place.channel, ts, &row.body).await?;
             return Ok(Some(ts.clone()));
         }
         // Everything we post stands in a thread; what stood in none could not be looked up.
         if row.uncertain
-            && let Some(thread) = &place.thread
-            && let Some(ts) = self.slack.find_by_outbox_key(&place.channel, thread, &row.key).await?
+            && let Some(thread) = &row.place.thread
         {
-            self.slack.update(&place.channel, &ts, &row.body).await?;
-            return Ok(Some(ts));
+            let found = self.slack.find_by_outbox_key(&row.place.channel, thread, &row.key).await?;
+            self.renew(row).await?;
+            if let Some(ts) = found {
+                self.slack.update(&row.place.channel, &ts, &row.body).await?;
+                return Ok(Some(ts));
+            }
         }
-        self.slack.post(&place.channel, place.thread.as_ref(), &row.body, Some(&row.key)).await.map(Some)
+        let place = &row.place;
+        Ok(Some(self.slack.post(&place.channel, place.thread.as_ref(), &row.body, Some(&row.key)).await?))
     }
 
     /// Whether the row is now as wished; `false` when a newer wish came in meanwhile.
     async fn sent(&self, row: &Message, ts: Option<&MessageTs>) -> Result<bool, sqlx::Error> {
-        let version: i64 = sqlx::query_scalar(
-            "UPDATE outbox SET posted_ts = coalesce($2, posted_ts), sent_version = $3, begun = 0, attempts = 0, lease_until = 0
-             WHERE key = $1 RETURNING version",
+        let version: Option<i64> = sqlx::query_scalar(
+            "UPDATE outbox SET posted_ts = coalesce($2, posted_ts), sent_version = $3, begun = 0, attempts = 0,
+                    lease_until = CASE WHEN lease_until = $4 THEN 0 ELSE lease_until END
+             WHERE key = $1 AND sent_version < $3 RETURNING version",
         )
         .bind(&row.key)
         .bind(ts.map(MessageTs::as_str))
         .bind(row.version)
-        .fetch_one(self.records.quick())
+        .bind(row.lease)
+        .fetch_optional(self.records.quick())
         .await?;
-        Ok(version <= row.version)
+        // No row: a writer that took over has told Slack this or more.
+        Ok(version.is_none_or(|version| version <= row.version))
     }
 
     async fn failed(&self, row: &Message, error: SlackError) -> Result<Driven, sqlx::Error> {
         let reason = error.to_string();
         match error {
-            SlackError::RateLimited { after } => self.later(row, after, true).await,
-            SlackError::Unreachable(_) => self.later(row, pause(row.attempts), true).await,
-            SlackError::Uncertain(_) => self.later(row, pause(row.attempts), false).await,
+            SlackError::RateLimited { after } => self.later(row, after, true, MAX_ATTEMPTS_OUTAGE).await,
+            SlackError::Unreachable(_) => self.later(row, pause(row.attempts), true, MAX_ATTEMPTS_OUTAGE).await,
+            SlackError::Uncertain(_) => self.later(row, pause(row.attempts), false, MAX_ATTEMPTS_OUTAGE).await,
             SlackError::Rejected { error, .. } => match verdict(&error) {
                 Verdict::TextOnly if row.body.blocks != Value::Null => self.text_only(row).await,
                 // Ours no longer: a person or an admin deleted it. The next wish posts a new one.
                 Verdict::Gone if row.posted_ts.is_some() => self.repost(row).await,
-                Verdict::Retry => self.later(row, pause(row.attempts), true).await,
-                _ => self.give_up(row, &error).await,
+                // Found by its key and deleted since: the next look finds nothing.
+                Verdict::Gone | Verdict::Unknown => self.later(row, pause(row.attempts), true, MAX_ATTEMPTS).await,
+                Verdict::Retry => self.later(row, pause(row.attempts), true, MAX_ATTEMPTS_OUTAGE).await,
+                Verdict::TextOnly | Verdict::GiveUp => self.give_up(row, &error).await,
             },
         }
         .inspect(|driven| {
@@ -231,53 +267,97 @@ impl Outbox {
         })
     }
 
-    async fn later(&self, row: &Message, pause: Duration, certain: bool) -> Result<Driven, sqlx::Error> {
-        if row.attempts >= MAX_ATTEMPTS {
+    async fn later(&self, row: &Message, pause: Duration, certain: bool, limit: i64) -> Result<Driven, sqlx::Error> {
+        if row.attempts >= limit {
             return self.give_up(row, "too many attempts").await;
         }
         sqlx::query(
-            "UPDATE outbox SET lease_until = 0, due_at = CAST(unixepoch('subsec') * 1000 AS INTEGER) + $2,
-                    begun = CASE WHEN $3 AND begun = 1 THEN 0 ELSE begun END
-             WHERE key = $1",
+            "UPDATE outbox SET lease_until = 0, begun = CASE WHEN $3 AND begun = 1 THEN 0 ELSE begun END,
+                    due_at = CASE WHEN version = $5 THEN CAST(unixepoch('subsec') * 1000 AS INTEGER) + $2 ELSE due_at END
+             WHERE key = $1 AND lease_until = $4",
         )
         .bind(&row.key)
         .bind(i64::try_from(pause.as_millis()).unwrap_or(i64::MAX))
         .bind(certain)
+        .bind(row.lease)
+        .bind(row.version)
         .execute(self.records.quick())
         .await?;
         Ok(Driven::Later)
     }
 
-    /// Slack would not have the blocks: the same words as plain text, once.
+    /// Slack would not have the blocks: the same words as plain text, once. A newer wish has blocks of its own.
     async fn text_only(&self, row: &Message) -> Result<Driven, sqlx::Error> {
         let body = serde_json::to_string(&text::fallback(&row.body)).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
-        self.change(row, "UPDATE outbox SET lease_until = 0, begun = 0, due_at = 0, body = $2 WHERE key = $1", &body)
-            .await
-    }
-
-    async fn repost(&self, row: &Message) -> Result<Driven, sqlx::Error> {
-        self.change(
-            row,
-            "UPDATE outbox SET lease_until = 0, begun = 0, due_at = 0, posted_ts = NULL WHERE key = $1",
-            "",
+        sqlx::query(
+            "UPDATE outbox SET lease_until = 0, begun = CASE WHEN begun = 1 THEN 0 ELSE begun END, due_at = 0,
+                    body = CASE WHEN version = $4 THEN $2 ELSE body END
+             WHERE key = $1 AND lease_until = $3",
         )
-        .await
-    }
-
-    async fn change(&self, row: &Message, sql: &'static str, body: &str) -> Result<Driven, sqlx::Error> {
-        sqlx::query(sql).bind(&row.key).bind(body).execute(self.records.quick()).await?;
+        .bind(&row.key)
+        .bind(body)
+        .bind(row.lease)
+        .bind(row.version)
+        .execute(self.records.quick())
+        .await?;
         Ok(Driven::Later)
     }
 
+    /// The message is gone for every version, but only the one that this writer wanted to change.
+    async fn repost(&self, row: &Message) -> Result<Driven, sqlx::Error> {
+        sqlx::query(
+            "UPDATE outbox SET lease_until = 0, begun = 0, due_at = 0, posted_ts = NULL
+             WHERE key = $1 AND lease_until = $2 AND posted_ts = $3",
+        )
+        .bind(&row.key)
+        .bind(row.lease)
+        .bind(row.posted_ts.as_ref().map(MessageTs::as_str))
+        .execute(self.records.quick())
+        .await?;
+        Ok(Driven::Later)
+    }
+
+    /// No more of this version. A newer wish is due and tried for itself.
     async fn give_up(&self, row: &Message, error: &str) -> Result<Driven, sqlx::Error> {
+        let given_up: Option<bool> = sqlx::query_scalar(
+            "UPDATE outbox SET lease_until = 0, begun = CASE WHEN begun = 1 THEN 0 ELSE begun END,
+                    given_up = CASE WHEN version = $4 THEN $2 END
+             WHERE key = $1 AND lease_until = $3 RETURNING given_up IS NOT NULL",
+        )
+        .bind(&row.key)
+        .bind(error)
+        .bind(row.lease)
+        .bind(row.version)
+        .fetch_optional(self.records.quick())
+        .await?;
+        if given_up != Some(true) {
+            return Ok(Driven::Later);
+        }
         metrics::counter!("outbox_given_up_total").increment(1);
         tracing::error!(outbox.key = row.key, error, "message given up");
-        sqlx::query("UPDATE outbox SET lease_until = 0, given_up = $2 WHERE key = $1")
-            .bind(&row.key)
-            .bind(error)
-            .execute(self.records.quick())
-            .await?;
         Ok(Driven::GivenUp)
+    }
+}
+
+/// Why a message was not sent.
+enum Unsent {
+    /// Another writer has the row now.
+    Lost,
+    /// The store did not answer.
+    Store(sqlx::Error),
+    /// Slack did not take it.
+    Slack(SlackError),
+}
+
+impl From<sqlx::Error> for Unsent {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<SlackError> for Unsent {
+    fn from(error: SlackError) -> Self {
+        Self::Slack(error)
     }
 }
 
@@ -288,10 +368,12 @@ enum Verdict {
     TextOnly,
     /// The message to update is gone.
     Gone,
-    /// A fault of Slack's that passes.
+    /// The message is not at fault: Slack, the token, or something on the way. It passes, or an admin repairs it.
     Retry,
-    /// It will never pass.
+    /// It can never pass.
     GiveUp,
+    /// A code that this program does not know.
+    Unknown,
 }
 
 fn verdict(error: &str) -> Verdict {
@@ -308,8 +390,33 @@ fn verdict(error: &str) -> Verdict {
         | "request_timeout"
         | "service_unavailable"
         | "team_added_to_org"
-        | "update_failed" => Verdict::Retry,
-        _ => Verdict::GiveUp,
+        | "update_failed"
+        | "invalid_auth"
+        | "not_authed"
+        | "token_revoked"
+        | "token_expired"
+        | "account_inactive"
+        | "missing_scope"
+        | "access_denied"
+        | "no_permission"
+        | "two_factor_setup_required"
+        | "accesslimited"
+        | "org_login_required"
+        | "external_channel_migrating" => Verdict::Retry,
+        "channel_not_found"
+        | "not_in_channel"
+        | "is_archived"
+        | "is_inactive"
+        | "cannot_reply_to_message"
+        | "thread_not_found"
+        | "user_not_in_channel"
+        | "messages_tab_disabled"
+        | "cant_update_message"
+        | "edit_window_closed"
+        | "no_text" => Verdict::GiveUp,
+        _ if error.starts_with("http_") => Verdict::Retry,
+        _ if error.starts_with("restricted_action") => Verdict::GiveUp,
+        _ => Verdict::Unknown,
     }
 }
 
@@ -337,6 +444,10 @@ fn read(row: &SqliteRow) -> Result<Message, sqlx::Error> {
         version: row.try_get("version")?,
         uncertain: posted_ts.is_none() && row.try_get::<i64, _>("begun")? > 1,
         posted_ts: posted_ts.map(MessageTs::new),
+        lease: row.try_get("lease_until")?,
         attempts: row.try_get("attempts")?,
     })
 }
+
+#[cfg(test)]
+mod tests;

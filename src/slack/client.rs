@@ -71,19 +71,6 @@ pub struct Profile {
     pub deleted: bool,
 }
 
-/// A conversation as `conversations.info` tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Conversation {
-    /// With one person.
-    pub is_im: bool,
-    /// With several people.
-    pub is_mpim: bool,
-    /// Not open to all members.
-    pub is_private: bool,
-    /// Shared with another company.
-    pub is_ext_shared: bool,
-}
-
 /// The Web API of one installation. Cheap to clone; clones share connections.
 #[derive(Clone, Debug)]
 pub struct Client {
@@ -146,6 +133,11 @@ impl Client {
         accepted(self.bounded(sent).await?)
     }
 
+    /// What bounds each call.
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
     fn context<'a>(&'a self, span: &'a Span) -> SlackClientApiCallContext<'a> {
         SlackClientApiCallContext {
             rate_control_params: None,
@@ -195,30 +187,6 @@ impl Client {
             is_bot: flag("/user/is_bot"),
             deleted: flag("/user/deleted"),
         })
-    }
-
-    /// What a conversation is.
-    ///
-    /// # Errors
-    /// As [`SlackError`] tells.
-    pub async fn conversation(&self, channel: &ChannelId) -> Result<Conversation, SlackError> {
-        let answer = self.get("conversations.info", &[("channel", channel.as_str())]).await?;
-        let flag = |path: &str| answer.pointer(path).and_then(Value::as_bool).unwrap_or(false);
-        Ok(Conversation {
-            is_im: flag("/channel/is_im"),
-            is_mpim: flag("/channel/is_mpim"),
-            is_private: flag("/channel/is_private") || flag("/channel/is_im") || flag("/channel/is_mpim"),
-            is_ext_shared: flag("/channel/is_ext_shared"),
-        })
-    }
-
-    /// The direct conversation with a person.
-    ///
-    /// # Errors
-    /// As [`SlackError`] tells.
-    pub async fn open_dm(&self, user: &UserId) -> Result<ChannelId, SlackError> {
-        let answer = self.call("conversations.open", json!({ "users": user })).await?;
-        required(&answer, "/channel/id").map(ChannelId::new)
     }
 
     /// Posts a message. `outbox_key` goes into its metadata, where [`Client::find_by_outbox_key`] finds it.
@@ -314,27 +282,6 @@ impl Client {
         Err(SlackError::Uncertain("the thread is too long to be searched".into()))
     }
 
-    /// Answers an interaction through its `response_url`. Without `replace_original` or `response_type` in the payload
-    /// only the presser sees it.
-    ///
-    /// # Errors
-    /// As [`SlackError`] tells.
-    pub async fn respond(&self, response_url: &str, payload: Value) -> Result<(), SlackError> {
-        let url = url::Url::parse(response_url)
-            .map_err(|_| SlackError::Rejected { error: "bad_response_url".into(), messages: Vec::new() })?;
-        let span = Span::none();
-        // The URL itself is the right to answer: no token goes there, and it stays out of the log.
-        let context = SlackClientApiCallContext {
-            rate_control_params: None,
-            token: None,
-            tracing_span: &span,
-            is_sensitive_url: true,
-        };
-        let sent = self.http.http_api.connector.http_post_uri::<_, Value>(url, &payload, context);
-        let answer = self.bounded(sent).await?;
-        if answer.get("ok").and_then(Value::as_bool) == Some(false) { accepted(answer).map(drop) } else { Ok(()) }
-    }
-
     /// Shows what the bot is doing in a thread; an empty status clears it.
     ///
     /// # Errors
@@ -353,18 +300,6 @@ impl Client {
         }
         self.call("assistant.threads.setStatus", args).await.map(drop)
     }
-}
-
-/// A payload for [`Client::respond`] that only the presser sees and that leaves the card as it is. In a thread it needs
-/// the thread's ts to stay there.
-pub fn private_answer(body: &Body, thread_ts: Option<&MessageTs>) -> Value {
-    let mut payload = message_args(body);
-    payload.insert("response_type".into(), json!("ephemeral"));
-    payload.insert("replace_original".into(), json!(false));
-    if let Some(ts) = thread_ts {
-        payload.insert("thread_ts".into(), json!(ts));
-    }
-    Value::Object(payload)
 }
 
 /// The arguments that every message has: no previews, no parsing of the text, no formatting in it.

@@ -13,18 +13,18 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use crate::agent::Item;
 use crate::audit::{self, Entry};
-use crate::domain::{ChannelId, Clock, Lang, Person, Proposal, ProposalId, ProposalState, TurnId, Write};
+use crate::domain::{ChannelId, Clock, Lang, Person, Proposal, ProposalId, ProposalState, Write};
 use crate::mcp::Mcp;
 use crate::outbox::{self, Outbox, Place};
 use crate::policy;
 use crate::proposals::{self, Claim, ClaimedProposal, Settlement};
-use crate::records::{Records, now_ms};
+use crate::records::Records;
 use crate::slack::inbound::ClickAction;
 use crate::slack::text;
 use crate::staff;
 use crate::thread::asker::Askers;
-use crate::thread::history;
-use crate::thread::turn::{MAX_DEPTH, card, card_key, count, place};
+use crate::thread::turn::{card, card_key, count, place};
+use crate::thread::{continuation, history};
 use crate::tokens::{Approval, ApprovalSigner};
 use crate::words::presses as words;
 
@@ -317,7 +317,7 @@ impl Clicks {
         self.show(tx, proposal).await?;
         let note = Item::Note { text: note(proposal), departments: vec![proposal.write.department().to_owned()] };
         history::leave(tx, &proposal.thread, &note).await?;
-        continue_if_decided(tx, proposal).await
+        continuation::begin_if_decided(tx, proposal).await
     }
 
     async fn show(&self, tx: &mut SqliteConnection, proposal: &Proposal) -> Result<(), sqlx::Error> {
@@ -476,89 +476,6 @@ fn note(proposal: &Proposal) -> String {
         ProposalState::Expired => format!("Proposal {id} ({what}) expired without a decision. Nothing was written."),
         state => format!("Proposal {id} ({what}) is {}.", state.code()),
     }
-}
-
-/// One more run for a request all of whose proposals are decided, at least one of them by a person. Unique for each
-/// turn, whoever settles last.
-async fn continue_if_decided(tx: &mut SqliteConnection, proposal: &Proposal) -> Result<(), sqlx::Error> {
-    let all = proposals::of_origin(&mut *tx, &proposal.origin_turn).await?;
-    let open = all.iter().any(|p| !p.state.is_final());
-    let by_a_person = all.iter().any(|p| p.decided_by.is_some() && p.turn == proposal.turn);
-    let depth = proposal.depth + 1;
-    if open || !by_a_person || depth > MAX_DEPTH {
-        return Ok(());
-    }
-    let now = now_ms(tx).await?;
-    sqlx::query(
-        "INSERT INTO continuations (turn, origin_turn, thread, team, user, depth, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (turn, origin_turn) DO NOTHING",
-    )
-    .bind(proposal.turn.as_str())
-    .bind(proposal.origin_turn.as_str())
-    .bind(serde_json::to_string(&proposal.thread).map_err(|e| sqlx::Error::Encode(Box::new(e)))?)
-    .bind(proposal.requester.team.as_str())
-    .bind(proposal.requester.user.as_str())
-    .bind(depth)
-    .bind(now)
-    .execute(tx)
-    .await
-    .map(drop)
-}
-
-/// A continuation that is due.
-#[derive(Clone, Debug)]
-pub struct Continuation {
-    /// The turn whose proposals are decided.
-    pub turn: TurnId,
-    /// The turn that began the request they belong to.
-    pub origin: TurnId,
-    /// The job that carries on.
-    pub job: crate::thread::queue::Job,
-}
-
-/// The continuations that no job was stored for yet.
-///
-/// # Errors
-/// When the store does not answer.
-pub async fn continuations(records: &Records) -> Result<Vec<Continuation>, sqlx::Error> {
-    let rows = sqlx::query(
-        "SELECT turn, origin_turn, thread, team, user, depth FROM continuations WHERE enqueued_at IS NULL ORDER BY created_at LIMIT 100",
-    )
-    .fetch_all(records.read())
-    .await?;
-    rows.iter()
-        .map(|row| {
-            let thread = serde_json::from_str(&row.try_get::<String, _>("thread")?)
-                .map_err(|e| sqlx::Error::Decode(Box::new(e)))?;
-            let origin = TurnId::new(row.try_get::<String, _>("origin_turn")?);
-            Ok(Continuation {
-                turn: TurnId::new(row.try_get::<String, _>("turn")?),
-                origin: origin.clone(),
-                job: crate::thread::queue::Job::Continuation {
-                    origin,
-                    thread,
-                    requester: Person::new(row.try_get::<String, _>("team")?, row.try_get::<String, _>("user")?),
-                    depth: row.try_get("depth")?,
-                },
-            })
-        })
-        .collect()
-}
-
-/// A continuation's job is stored.
-///
-/// # Errors
-/// When the store does not answer; the job is then pushed again and found to be a duplicate.
-pub async fn continuation_enqueued(records: &Records, continuation: &Continuation) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "UPDATE continuations SET enqueued_at = CAST(unixepoch('subsec') * 1000 AS INTEGER)
-         WHERE turn = $1 AND origin_turn = $2",
-    )
-    .bind(continuation.turn.as_str())
-    .bind(continuation.origin.as_str())
-    .execute(records.quick())
-    .await
-    .map(drop)
 }
 
 async fn find(records: &Records, click: &str) -> Result<Option<Press>, sqlx::Error> {

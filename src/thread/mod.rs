@@ -6,6 +6,7 @@
 pub mod asker;
 pub mod claims;
 pub mod click;
+pub mod continuation;
 pub mod footer;
 pub mod history;
 pub mod press;

@@ -7,14 +7,21 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::types::Json;
-use sqlx::{Row, SqliteConnection};
 
 use crate::domain::{MessageTs, Person, ThreadKey, TurnId};
 use crate::work::Work;
 
 /// Marks are kept longer than Slack may deliver an event again: three retries, then hourly for 24 h, and slack.
 const SEEN_FOR: Duration = Duration::from_hours(26);
+
+/// A thread in which nothing was asked for so long is forgotten: its history, and that the bot took part.
+const KEPT_FOR: Duration = Duration::from_hours(90 * 24);
+
+/// So many threads are forgotten in one transaction, lest a message wait for it.
+const FORGOTTEN_AT_ONCE: i64 = 200;
 
 /// What a thread has to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,7 +42,7 @@ pub enum Job {
     },
 }
 
-/// A message addressed to the bot.
+/// A message for the bot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MessageJob {
     /// The turn that answers it.
@@ -52,6 +59,14 @@ pub struct MessageJob {
     pub ts: MessageTs,
     /// A channel shared with another organisation.
     pub is_ext_shared: bool,
+    /// A mention or a DM. `false` for a reply in a thread where the bot takes part: whoever may not ask is not told so
+    /// then, since the words may have been meant for the others.
+    #[serde(default = "yes")]
+    pub addressed: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 impl Job {
@@ -141,10 +156,14 @@ pub async fn push(work: &Work, job: &Job, event_id: Option<&str>) -> Result<Push
         .execute(&mut *tx)
         .await?;
         sqlx::query(
-            "INSERT INTO threads (thread, joined, at) VALUES ($1, 1, CAST(unixepoch('subsec') * 1000 AS INTEGER))
-             ON CONFLICT (thread) DO UPDATE SET at = excluded.at, joined = 1",
+            "INSERT INTO threads (thread, joined, at) VALUES ($1, $2, CAST(unixepoch('subsec') * 1000 AS INTEGER))
+             ON CONFLICT (thread) DO UPDATE SET at = excluded.at, joined = max(joined, excluded.joined)",
         )
         .bind(&thread)
+        .bind(match job {
+            Job::Message(message) => message.addressed,
+            Job::Continuation { .. } => true,
+        })
         .execute(&mut *tx)
         .await?;
     }
@@ -165,32 +184,36 @@ pub async fn joined(work: &Work, thread: &ThreadKey) -> Result<bool, sqlx::Error
         .map(|joined| joined.unwrap_or(false))
 }
 
-/// Hands out the oldest job whose thread is free, and leases the thread.
+/// Hands out the oldest job whose thread is free, and leases the thread. A job that cannot be read is set aside, so that
+/// it holds up nobody.
 ///
 /// # Errors
 /// When the store does not answer.
 pub async fn claim(work: &Work, lease: Duration) -> Result<Option<Claimed>, sqlx::Error> {
     let Work::Sqlite { write, .. } = work;
     let mut tx = write.begin_with("BEGIN IMMEDIATE").await?;
-    let Some(row) = sqlx::query(
-        "WITH clock AS MATERIALIZED (SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now)
-         SELECT j.id, j.thread, j.job, now FROM clock, jobs j LEFT JOIN leases l ON l.thread = j.thread
-         WHERE j.due_at <= now AND coalesce(l.until, 0) <= now
-           AND NOT EXISTS (SELECT 1 FROM jobs k WHERE k.thread = j.thread AND k.id < j.id)
-         ORDER BY j.id LIMIT 1",
-    )
-    .fetch_optional(&mut *tx)
-    .await?
-    else {
-        return Ok(None);
+    let (id, thread, now, job): (i64, String, i64, Job) = loop {
+        let Some(row) = next(&mut tx).await? else {
+            tx.commit().await?;
+            return Ok(None);
+        };
+        let id = row.try_get("id")?;
+        match serde_json::from_str(&row.try_get::<String, _>("job")?) {
+            Ok(job) => break (id, row.try_get("thread")?, row.try_get("now")?, job),
+            Err(error) => {
+                metrics::counter!("jobs_unreadable_total").increment(1);
+                // The error itself may quote the job, which holds a person's words.
+                tracing::error!(job = id, kind = ?error.classify(), "a job cannot be read and is removed");
+                sqlx::query("DELETE FROM jobs WHERE id = $1").bind(id).execute(&mut *tx).await?;
+            }
+        }
     };
-    let (id, thread): (i64, String) = (row.try_get("id")?, row.try_get("thread")?);
     let epoch: i64 = sqlx::query_scalar(
         "INSERT INTO leases (thread, epoch, until) VALUES ($1, 1, $2)
          ON CONFLICT (thread) DO UPDATE SET epoch = epoch + 1, until = $2 RETURNING epoch",
     )
     .bind(&thread)
-    .bind(row.try_get::<i64, _>("now")?.saturating_add(millis(lease)))
+    .bind(now.saturating_add(millis(lease)))
     .fetch_one(&mut *tx)
     .await?;
     let attempts: i64 = sqlx::query_scalar(
@@ -199,9 +222,21 @@ pub async fn claim(work: &Work, lease: Duration) -> Result<Option<Claimed>, sqlx
     .bind(id)
     .fetch_one(&mut *tx)
     .await?;
-    let job = serde_json::from_str(&row.try_get::<String, _>("job")?).map_err(|e| sqlx::Error::Decode(Box::new(e)))?;
     tx.commit().await?;
     Ok(Some(Claimed { id, job, attempts, lease: Lease { thread, epoch } }))
+}
+
+/// The oldest job whose thread is free, with the time by which that was judged.
+async fn next(tx: &mut SqliteConnection) -> Result<Option<SqliteRow>, sqlx::Error> {
+    sqlx::query(
+        "WITH clock AS MATERIALIZED (SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now)
+         SELECT j.id, j.thread, j.job, now FROM clock, jobs j LEFT JOIN leases l ON l.thread = j.thread
+         WHERE j.due_at <= now AND coalesce(l.until, 0) <= now
+           AND NOT EXISTS (SELECT 1 FROM jobs k WHERE k.thread = j.thread AND k.id < j.id)
+         ORDER BY j.id LIMIT 1",
+    )
+    .fetch_optional(tx)
+    .await
 }
 
 /// Keeps a thread's lease. `false` when another worker has it.
@@ -280,17 +315,37 @@ pub async fn depth(work: &Work) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar("SELECT count(*) FROM jobs").fetch_one(read).await
 }
 
-/// Forgets marks and free leases that are older than any repeated delivery.
+/// Forgets what would grow for ever: marks older than any repeated delivery, and threads that nobody has used for months
+/// with their history and their lease.
+///
+/// The next message in such a thread begins anew: epochs count from one again, which no worker can have slept through,
+/// and what its proposals came to is copied from the records once more.
 ///
 /// # Errors
 /// When the store does not answer.
 pub async fn sweep(work: &Work) -> Result<(), sqlx::Error> {
     let Work::Sqlite { write, .. } = work;
-    sqlx::query("DELETE FROM seen WHERE at < CAST(unixepoch('subsec') * 1000 AS INTEGER) - $1")
-        .bind(millis(SEEN_FOR))
-        .execute(write)
-        .await
-        .map(drop)
+    let mut tx = write.begin_with("BEGIN IMMEDIATE").await?;
+    let now = crate::records::now_ms(&mut tx).await?;
+    sqlx::query("DELETE FROM seen WHERE at < $1").bind(now.saturating_sub(millis(SEEN_FOR))).execute(&mut *tx).await?;
+    let idle: Vec<String> = sqlx::query_scalar(
+        "SELECT t.thread FROM threads t LEFT JOIN leases l ON l.thread = t.thread
+         WHERE t.at < $1 AND coalesce(l.until, 0) <= $2
+           AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.thread = t.thread) LIMIT $3",
+    )
+    .bind(now.saturating_sub(millis(KEPT_FOR)))
+    .bind(now)
+    .bind(FORGOTTEN_AT_ONCE)
+    .fetch_all(&mut *tx)
+    .await?;
+    for forget in [
+        "DELETE FROM history WHERE thread IN (SELECT value FROM json_each($1))",
+        "DELETE FROM leases WHERE thread IN (SELECT value FROM json_each($1))",
+        "DELETE FROM threads WHERE thread IN (SELECT value FROM json_each($1))",
+    ] {
+        sqlx::query(forget).bind(Json(&idle)).execute(&mut *tx).await?;
+    }
+    tx.commit().await
 }
 
 fn millis(span: Duration) -> i64 {
@@ -313,6 +368,7 @@ mod tests {
             text: "hello".into(),
             ts,
             is_ext_shared: false,
+            addressed: true,
         })
     }
 
@@ -371,5 +427,74 @@ mod tests {
         retry(&work, &claimed, Duration::from_secs(60)).await.unwrap();
         assert!(claim(&work, LEASE).await.unwrap().is_none());
         assert_eq!(depth(&work).await.unwrap(), 1);
+    }
+
+    async fn run(work: &Work, sql: &'static str) {
+        let Work::Sqlite { write, .. } = work;
+        sqlx::raw_sql(sql).execute(write).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_job_that_cannot_be_read_is_set_aside_and_those_behind_it_run() {
+        let (_dir, work) = work().await;
+        for (ts, root) in [("1.1", None), ("1.2", Some("1.1")), ("2.1", None)] {
+            push(&work, &message(ts, root), None).await.unwrap();
+        }
+        run(&work, r#"UPDATE jobs SET job = '{"kind":"of another version"}' WHERE id IN (1, 3)"#).await;
+        assert_eq!(claim(&work, LEASE).await.unwrap().unwrap().job, message("1.2", Some("1.1")));
+        assert!(claim(&work, LEASE).await.unwrap().is_none());
+        assert_eq!(depth(&work).await.unwrap(), 1);
+    }
+
+    #[test]
+    fn a_job_stored_before_messages_said_whether_they_were_addressed_is_still_read() {
+        let mut json = serde_json::to_value(message("1.1", None)).unwrap();
+        assert!(json.as_object_mut().unwrap().remove("addressed").is_some());
+        assert_eq!(serde_json::from_value::<Job>(json).unwrap(), message("1.1", None));
+    }
+
+    #[tokio::test]
+    async fn only_an_addressed_message_makes_the_bot_take_part_and_a_reply_does_not_end_it() {
+        let (_dir, work) = work().await;
+        let overheard = |ts: &str, root| {
+            let Job::Message(message) = message(ts, root) else { unreachable!() };
+            Job::Message(MessageJob { addressed: false, ..message })
+        };
+        push(&work, &overheard("1.2", Some("1.1")), None).await.unwrap();
+        assert!(!joined(&work, message("1.1", None).thread()).await.unwrap());
+        push(&work, &message("1.3", Some("1.1")), None).await.unwrap();
+        push(&work, &overheard("1.4", Some("1.1")), None).await.unwrap();
+        assert!(joined(&work, message("1.1", None).thread()).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_thread_that_was_idle_for_months_is_forgotten_unless_something_is_left_to_do_in_it() {
+        let (_dir, work) = work().await;
+        for ts in ["1.1", "2.1", "3.1", "4.1"] {
+            push(&work, &message(ts, None), None).await.unwrap();
+        }
+        let mut held = Vec::new();
+        for _ in 0..3 {
+            held.push(claim(&work, LEASE).await.unwrap().unwrap());
+        }
+        // The first is done long ago, the second is done today, the third is held by a worker, the fourth waits.
+        finish(&work, &held[0]).await.unwrap();
+        finish(&work, &held[1]).await.unwrap();
+        run(
+            &work,
+            "INSERT INTO history SELECT thread, 1, 't', 0, '[]', 0, 0 FROM threads; DELETE FROM jobs WHERE id = 3",
+        )
+        .await;
+        run(&work, "UPDATE threads SET at = 0 WHERE thread NOT LIKE '%2.1'").await;
+        sweep(&work).await.unwrap();
+        let Work::Sqlite { read, .. } = &work;
+        for (table, left) in [("threads", 3), ("history", 3), ("leases", 2), ("seen", 4)] {
+            let sql = sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
+            assert_eq!(sqlx::query_scalar::<_, i64>(sql).fetch_one(read).await.unwrap(), left, "{table}");
+        }
+        assert!(!joined(&work, message("1.1", None).thread()).await.unwrap());
+        assert_eq!(claim(&work, LEASE).await.unwrap().unwrap().job, message("4.1", None));
+        push(&work, &message("1.2", Some("1.1")), None).await.unwrap();
+        assert_eq!(claim(&work, LEASE).await.unwrap().unwrap().job, message("1.2", Some("1.1")));
     }
 }

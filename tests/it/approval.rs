@@ -500,6 +500,44 @@ async fn a_receipt_appears_although_slack_stumbles_and_although_the_card_was_del
     assert_ne!(receipt.ts, card.ts, "what Slack calls gone is posted anew");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_press_is_written_within_seconds_while_slack_hangs_on_every_message() {
+    let rig = Rig::with_clerk(&[]).await;
+    let (_, card) = rig.offered().await;
+    rig.settles().await;
+    rig.workspace.misbehave("chat.postMessage", Fault::HangAfterAccept, 1_000);
+    rig.alter(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 90)
+         INSERT INTO outbox (key, kind, channel, thread_ts, body, due_at, created_at)
+         SELECT 'test:' || i, 'message', channel, thread_ts, body, 0, 0 FROM n, (SELECT * FROM outbox LIMIT 1)",
+    )
+    .await;
+    rig.until("all slots hang", "SELECT count(*) FROM outbox WHERE key LIKE 'test:%' AND lease_until > 0", 32).await;
+    let begun = std::time::Instant::now();
+    rig.confirm(AOKI, &card).await;
+    rig.until("written", "SELECT count(*) FROM proposals WHERE state = 'done'", 1).await;
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    rig.becomes(&card, "登録しました").await;
+    assert_eq!(rig.approved_sales().await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_continuation_that_cannot_be_read_is_set_aside_and_the_next_one_is_carried_out() {
+    let rig = Rig::with_clerk(&[]).await;
+    rig.alter(
+        "INSERT INTO continuations (turn, origin_turn, thread, team, user, depth, created_at)
+         VALUES ('t', 't', '{\"of\":\"another version\"}', 'T', 'U', 1, 0)",
+    )
+    .await;
+    let (_, card) = rig.offered().await;
+    rig.confirm(AOKI, &card).await;
+    rig.becomes(&card, "登録しました").await;
+    rig.until("both are dealt with", "SELECT count(*) FROM continuations WHERE enqueued_at IS NOT NULL", 2).await;
+    rig.settles().await;
+    assert_eq!(rig.continuations(), 1);
+    assert!(rig.log().contains("a continuation cannot be read"), "{}", rig.log());
+}
+
 /// One text from the records.
 async fn number(rig: &Rig, sql: &'static str) -> String {
     let records = rig.records().await;

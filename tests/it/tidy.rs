@@ -364,8 +364,6 @@ fn the_manifest_requests_exactly_the_scopes_that_methods_and_events_need() {
             "auth.test" => Vec::new(),
             "chat.postMessage" | "chat.postEphemeral" | "chat.update" | "chat.delete" => vec!["chat:write".to_owned()],
             "conversations.replies" => everywhere("history"),
-            "conversations.info" => everywhere("read"),
-            "conversations.open" => vec!["im:write".to_owned()],
             "users.info" => vec!["users:read".to_owned()],
             "assistant.threads.setStatus" => vec!["assistant:write".to_owned()],
             other => panic!("src/slack/client.rs calls {other}: say here which scopes it needs"),

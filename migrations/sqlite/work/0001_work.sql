@@ -43,7 +43,10 @@ CREATE TABLE threads (
     -- the last history_events.id of the store of record that was copied into the history
     applied_event INTEGER NOT NULL DEFAULT 0,
     tokens        INTEGER NOT NULL DEFAULT 0,
-    -- the bot has answered here: a reply without mention is meant for it
+    -- the bot was addressed here: a reply without mention is meant for it
     joined        INTEGER NOT NULL DEFAULT 0,
+    -- when the last job came in
     at            INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX threads_by_age ON threads (at);

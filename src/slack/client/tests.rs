@@ -206,26 +206,6 @@ async fn a_thread_without_end_is_not_said_to_lack_the_message() {
 }
 
 #[tokio::test]
-async fn an_answer_to_a_press_goes_to_its_own_url_without_the_token() {
-    let (base, seen) = slack(|path| match path {
-        "/api/hook" => "ok".into_response(),
-        _ => (StatusCode::NOT_FOUND, json_answer(json!({ "ok": false, "error": "used_url" }))).into_response(),
-    })
-    .await;
-    let client = client("http://127.0.0.1:1/api");
-    let payload = private_answer(&body(), Some(&MessageTs::new("1.0")));
-    client.respond(&format!("{base}/hook"), payload).await.unwrap();
-    let used = client.respond(&format!("{base}/used"), json!({})).await;
-    assert_eq!(used, Err(SlackError::Rejected { error: "used_url".into(), messages: vec![] }));
-    assert!(matches!(client.respond("not a url", json!({})).await, Err(SlackError::Rejected { .. })));
-    let seen = seen.lock().unwrap();
-    assert!(seen[0].1.get(header::AUTHORIZATION).is_none());
-    assert_eq!(seen[0].2["response_type"], "ephemeral");
-    assert_eq!(seen[0].2["replace_original"], false);
-    assert_eq!(seen[0].2["unfurl_links"], false);
-}
-
-#[tokio::test]
 async fn connections_are_kept_and_the_token_never_shows() {
     let (base, seen) =
         slack(|_| json_answer(json!({ "ok": true, "team_id": "T1", "user_id": "U0BOT", "bot_id": "B1" }))).await;

@@ -1,0 +1,232 @@
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::http::{StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use super::*;
+use crate::domain::Secret;
+
+/// An answer of the fake Slack, and the wish that comes in before it is given.
+type Answer = (u16, Value, Option<Body>);
+
+/// A sender between a store of its own and a Slack that answers as told, and yes after that.
+struct Desk {
+    _dir: tempfile::TempDir,
+    records: Records,
+    outbox: Outbox,
+    answers: Arc<Mutex<VecDeque<Answer>>>,
+    calls: Arc<Mutex<Vec<(String, Value)>>>,
+}
+
+const KEY: &str = "card:P1";
+
+impl Desk {
+    async fn new(timeout: Duration) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let records = Records::open(&dir.path().join("records.sqlite")).await.unwrap();
+        let (answers, calls) =
+            (Arc::<Mutex<VecDeque<Answer>>>::default(), Arc::<Mutex<Vec<(String, Value)>>>::default());
+        let app = Router::new().fallback({
+            let (records, answers, calls) = (records.clone(), Arc::clone(&answers), Arc::clone(&calls));
+            move |uri: Uri, body: Bytes| {
+                let (records, answers, calls) = (records.clone(), Arc::clone(&answers), Arc::clone(&calls));
+                async move {
+                    let method = uri.path().rsplit('/').next().unwrap_or_default().to_owned();
+                    calls.lock().unwrap().push((method, serde_json::from_slice(&body).unwrap_or_default()));
+                    let next = answers.lock().unwrap().pop_front();
+                    let (status, answer, wish) = next.unwrap_or((200, json!({ "ok": true, "ts": "1.5" }), None));
+                    if let Some(body) = wish {
+                        wanted(&records, &body, false).await;
+                    }
+                    let status = StatusCode::from_u16(status).unwrap();
+                    let answer: Response =
+                        (status, [(header::CONTENT_TYPE, "application/json")], answer.to_string()).into_response();
+                    answer
+                }
+            }
+        });
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}/api", listener.local_addr().unwrap());
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        let slack = Client::new(&base, Secret::new("xoxb-test"), timeout).unwrap();
+        Self { _dir: dir, outbox: Outbox::new(records.clone(), slack), records, answers, calls }
+    }
+
+    fn answers(&self, status: u16, answer: Value, wish: Option<Body>) {
+        self.answers.lock().unwrap().push_back((status, answer, wish));
+    }
+
+    fn refuses(&self, error: &str, wish: Option<Body>) {
+        self.answers(200, json!({ "ok": false, "error": error }), wish);
+    }
+
+    async fn wants(&self, body: &Body) {
+        wanted(&self.records, body, false).await;
+    }
+
+    async fn drive(&self) -> Driven {
+        self.outbox.drive(KEY).await.unwrap()
+    }
+
+    /// The methods called and the texts they carried.
+    fn told(&self) -> Vec<(String, String)> {
+        let text = |args: &Value| args["text"].as_str().unwrap_or_default().to_owned();
+        self.calls.lock().unwrap().iter().map(|(method, args)| (method.clone(), text(args))).collect()
+    }
+
+    async fn run(&self, sql: &'static str) {
+        sqlx::raw_sql(sql).execute(self.records.quick()).await.unwrap();
+    }
+
+    async fn number(&self, sql: &'static str) -> i64 {
+        sqlx::query_scalar(sql).fetch_one(self.records.read()).await.unwrap()
+    }
+}
+
+async fn wanted(records: &Records, body: &Body, ephemeral: bool) {
+    let place = Place {
+        channel: ChannelId::new("C1"),
+        thread: Some(MessageTs::new("1.0")),
+        only: ephemeral.then(|| UserId::new("U1")),
+    };
+    want(&mut records.quick().acquire().await.unwrap(), KEY, &place, body, Duration::ZERO).await.unwrap();
+}
+
+fn body(text: &str) -> Body {
+    let block = json!({ "type": "section", "text": { "type": "plain_text", "text": text } });
+    Body { text: text.to_owned(), blocks: json!([block]) }
+}
+
+fn told(calls: &[(&str, &str)]) -> Vec<(String, String)> {
+    calls.iter().map(|(method, text)| ((*method).to_owned(), (*text).to_owned())).collect()
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[tokio::test]
+async fn what_is_not_the_messages_fault_and_what_is_not_known_is_tried_again() {
+    for (error, limit) in [
+        ("invalid_auth", MAX_ATTEMPTS_OUTAGE),
+        ("token_revoked", MAX_ATTEMPTS_OUTAGE),
+        ("account_inactive", MAX_ATTEMPTS_OUTAGE),
+        ("missing_scope", MAX_ATTEMPTS_OUTAGE),
+        ("http_403", MAX_ATTEMPTS_OUTAGE),
+        ("a_code_of_next_year", MAX_ATTEMPTS),
+    ] {
+        let desk = Desk::new(SECOND).await;
+        desk.wants(&body("a")).await;
+        let refuses = || match error.strip_prefix("http_") {
+            Some(status) => desk.answers(status.parse().unwrap(), json!("no"), None),
+            None => desk.refuses(error, None),
+        };
+        refuses();
+        assert_eq!(desk.drive().await, Driven::Later, "{error}");
+        assert_eq!(desk.number("SELECT begun FROM outbox").await, 0, "{error}: it is certain that nothing was posted");
+        sqlx::query("UPDATE outbox SET attempts = $1").bind(limit - 2).execute(desk.records.quick()).await.unwrap();
+        refuses();
+        assert_eq!(desk.drive().await, Driven::Later, "{error}");
+        refuses();
+        assert_eq!(desk.drive().await, Driven::GivenUp, "{error}: not for ever");
+    }
+}
+
+#[tokio::test]
+async fn what_can_never_pass_is_given_up_at_once() {
+    for error in ["channel_not_found", "is_archived", "restricted_action_thread_locked", "cant_update_message"] {
+        let desk = Desk::new(SECOND).await;
+        desk.wants(&body("a")).await;
+        desk.refuses(error, None);
+        assert_eq!(desk.drive().await, Driven::GivenUp, "{error}");
+        assert_eq!(desk.drive().await, Driven::Settled, "{error}");
+        assert_eq!(desk.told().len(), 1, "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_wish_that_follows_one_given_up_is_sent() {
+    let desk = Desk::new(SECOND).await;
+    desk.wants(&body("card")).await;
+    desk.refuses("not_in_channel", None);
+    assert_eq!(desk.drive().await, Driven::GivenUp);
+    desk.wants(&body("receipt")).await;
+    assert_eq!(due(&desk.records).await.unwrap(), [KEY]);
+    assert_eq!(desk.drive().await, Driven::Settled);
+    assert_eq!(desk.told(), told(&[("chat.postMessage", "card"), ("chat.postMessage", "receipt")]));
+}
+
+#[tokio::test]
+async fn a_wish_that_comes_in_while_an_older_one_is_refused_is_sent_as_it_was_wished() {
+    for error in ["invalid_blocks", "not_in_channel", "invalid_auth"] {
+        let desk = Desk::new(SECOND).await;
+        desk.wants(&body("card")).await;
+        desk.refuses(error, Some(body("receipt")));
+        assert_eq!(desk.drive().await, Driven::Later, "{error}");
+        assert_eq!(due(&desk.records).await.unwrap(), [KEY], "{error}: due at once");
+        assert_eq!(desk.drive().await, Driven::Settled, "{error}");
+        let calls = desk.calls.lock().unwrap();
+        assert_eq!(
+            (&calls[1].1["text"], &calls[1].1["blocks"]),
+            (&json!("receipt"), &body("receipt").blocks),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_another_writer_has_posted_anew_is_kept_when_the_old_one_turns_out_gone() {
+    let desk = Desk::new(SECOND).await;
+    desk.wants(&body("card")).await;
+    assert_eq!(desk.drive().await, Driven::Settled);
+    desk.wants(&body("receipt")).await;
+    let overtaken = desk.outbox.begin(KEY).await.unwrap().unwrap();
+    desk.run("UPDATE outbox SET lease_until = 0, posted_ts = '1.9'").await;
+    desk.outbox.repost(&overtaken).await.unwrap();
+    assert_eq!(desk.number("SELECT count(*) FROM outbox WHERE posted_ts = '1.9'").await, 1);
+}
+
+#[tokio::test]
+async fn a_writer_that_was_overtaken_neither_takes_back_what_was_told_nor_ends_the_others_lease() {
+    let desk = Desk::new(SECOND).await;
+    desk.wants(&body("card")).await;
+    let mut overtaken = desk.outbox.begin(KEY).await.unwrap().unwrap();
+    desk.run("UPDATE outbox SET lease_until = 0").await;
+    desk.wants(&body("receipt")).await;
+    assert_eq!(desk.drive().await, Driven::Settled);
+    assert!(desk.outbox.sent(&overtaken, Some(&MessageTs::new("1.4"))).await.unwrap());
+    assert_eq!(desk.number("SELECT count(*) FROM outbox WHERE sent_version = 2 AND posted_ts = '1.5'").await, 1);
+    desk.wants(&body("third")).await;
+    let holder = desk.outbox.begin(KEY).await.unwrap().unwrap();
+    assert!(matches!(desk.outbox.renew(&mut overtaken).await, Err(Unsent::Lost)));
+    desk.outbox.give_up(&overtaken, "channel_not_found").await.unwrap();
+    desk.outbox.text_only(&overtaken).await.unwrap();
+    desk.outbox.later(&overtaken, SECOND, true, MAX_ATTEMPTS).await.unwrap();
+    assert_eq!(desk.number("SELECT lease_until FROM outbox WHERE given_up IS NULL").await, holder.lease);
+}
+
+#[tokio::test]
+async fn a_private_note_whose_arrival_is_unclear_is_shown_again() {
+    let desk = Desk::new(SECOND).await;
+    wanted(&desk.records, &body("note"), true).await;
+    desk.answers(500, json!("?"), None);
+    assert_eq!(desk.drive().await, Driven::Later);
+    assert_eq!(desk.drive().await, Driven::Settled);
+    assert_eq!(desk.told(), told(&[("chat.postEphemeral", "note"), ("chat.postEphemeral", "note")]));
+}
+
+#[tokio::test]
+async fn the_lease_outlasts_the_calls_and_begins_anew_after_a_look_up() {
+    let desk = Desk::new(Duration::from_secs(15)).await;
+    desk.wants(&body("card")).await;
+    let mut row = desk.outbox.begin(KEY).await.unwrap().unwrap();
+    let left = "SELECT lease_until - CAST(unixepoch('subsec') * 1000 AS INTEGER) FROM outbox";
+    assert!((40_000..=45_000).contains(&desk.number(left).await));
+    desk.run("UPDATE outbox SET lease_until = lease_until - 44000").await;
+    row.lease -= 44_000;
+    desk.outbox.renew(&mut row).await.ok().unwrap();
+    assert!((40_000..=45_000).contains(&desk.number(left).await));
+    assert_eq!(desk.number("SELECT lease_until FROM outbox").await, row.lease);
+}
