@@ -22,7 +22,7 @@ pub fn lines(lang: Lang, done: &[Footer], cards: usize, shortened: bool) -> Vec<
         }
     }
     let looked = if uses.is_empty() { replies::nothing_looked_up(lang) } else { uses.join(" / ") };
-    let wrote = if cards == 0 { replies::nothing_registered(lang) } else { replies::nothing_registered_yet(lang) };
+    let wrote = if cards == 0 { replies::nothing_registered(lang) } else { replies::nothing_done_yet(lang) };
     let mut lines = vec![format!("🔧 {looked} · {wrote}")];
     lines.extend(shortened.then(|| work::shortened(lang)));
     lines
@@ -89,7 +89,7 @@ mod tests {
         let sales = footer("get_sales", json!({"code_customer": "0002"}), october, true);
         let month = footer("summarize_sales", json!({"group_by": "month"}), october, true);
         insta::assert_snapshot!(lines(Lang::Ja, &[sales.clone(), sales.clone()], 0, false).join("\n"), @"🔧 販売検索 0002 · 2026-10-01〜2026-10-31 · この返信による登録はありません");
-        insta::assert_snapshot!(lines(Lang::En, &[sales, month], 1, false).join("\n"), @"🔧 sales search 0002 · 2026-10-01 to 2026-10-31 / sales totals by month · 2026-10-01 to 2026-10-31 · nothing is registered until the card's button is pressed");
+        insta::assert_snapshot!(lines(Lang::En, &[sales, month], 1, false).join("\n"), @"🔧 sales search 0002 · 2026-10-01 to 2026-10-31 / sales totals by month · 2026-10-01 to 2026-10-31 · nothing is carried out until the card's button is pressed");
     }
 
     #[test]

@@ -167,7 +167,7 @@ impl Turns {
     async fn answer(&self, claimed: &Claimed, message: &MessageJob) -> Result<(), JobError> {
         let asker = match self.askers.admit(&message.sender).await? {
             Ok(asker) if message.is_ext_shared && asker.person.team != message.thread.team => {
-                return self.refuse(message, Refusal::Guest, asker.lang).await;
+                return self.refuse(message, Refusal::External, asker.lang).await;
             }
             Ok(asker) => asker,
             Err((refusal, lang)) => return self.refuse(message, refusal, lang).await,
@@ -405,6 +405,8 @@ impl Turns {
             Refusal::NotRegistered => replies::not_registered(lang, &message.sender.user),
             Refusal::Revoked => replies::revoked(lang),
             Refusal::Guest => replies::guest(lang),
+            Refusal::External => replies::external(lang),
+            Refusal::Unknown => replies::unknown_person(lang),
         };
         self.say(message, &sentence).await
     }

@@ -154,7 +154,7 @@ async fn c06_a_condition_is_looked_up_before_anything_is_proposed() {
     let card = rig.card(&place).await;
     assert!(shown(&card).contains("とまと3袋"), "{}", shown(&card));
     let answer = shown(&rig.says(&place, "今月は0件でした").await);
-    assert!(answer.contains("カードのボタンを押すまで登録されません"), "{answer}");
+    assert!(answer.contains("カードのボタンを押すまで実行されません"), "{answer}");
     no_faults(&rig);
 }
 
