@@ -13,7 +13,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use crate::agent::Item;
 use crate::audit::{self, Entry};
-use crate::domain::{ChannelId, Clock, Lang, Person, Proposal, ProposalId, ProposalState, TurnId, Write};
+use crate::domain::{ChannelId, Clock, Lang, Person, Proposal, ProposalId, ProposalState, Risk, TurnId, Write};
 use crate::mcp::Mcp;
 use crate::outbox::{self, Outbox, Place};
 use crate::policy;
@@ -382,7 +382,7 @@ impl Clicks {
             on_behalf: &proposal.requester,
             event,
             tool: Some(proposal.write.tool()),
-            risk: risk(proposal.write.tool()),
+            risk: Risk::of(proposal.write.tool()),
             proposal: Some(&proposal.id),
             detail: serde_json::json!({ "click": press.id, "digest": proposal.digest }),
         };
@@ -394,15 +394,6 @@ impl Clicks {
             self.outbox.drive(key).await?;
         }
         Ok(())
-    }
-}
-
-fn risk(tool: &str) -> audit::Risk {
-    match policy::risk(tool) {
-        policy::Risk::Low => audit::Risk::Low,
-        policy::Risk::Medium => audit::Risk::Medium,
-        policy::Risk::High => audit::Risk::High,
-        policy::Risk::Critical => audit::Risk::Critical,
     }
 }
 
