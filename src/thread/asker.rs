@@ -288,7 +288,7 @@ mod tests {
                 departments: vec!["north".into()],
                 active: true,
             };
-            staff::put(&mut *records.durable().acquire().await.unwrap(), &staff).await.unwrap();
+            staff::put(&mut records.durable().acquire().await.unwrap(), &staff).await.unwrap();
             let client = Client::new(&base, Secret::new("xoxb-test"), Duration::from_secs(10)).unwrap();
             let askers = Askers::new(records, client, Clock::system(), (Lang::Ja, Tokyo));
             Self { askers, slack, calls, _dir: dir }

@@ -274,7 +274,7 @@ impl Turns {
                     if !drafts.is_empty() {
                         let answers = self.propose(run, round, &drafts, refused).await?;
                         items.extend(session.answer_drafts(answers));
-                        done.extend(drafts.into_iter().map(prepared));
+                        done.extend(drafts.iter().map(|draft| Footer::prepared(&draft.call)));
                     }
                     history::append(&self.work, run.lease, run.turn, round, &items).await?;
                     known.extend(items);
@@ -439,11 +439,6 @@ impl Turns {
     }
 }
 
-/// What the line under the answer says of a write: that it was prepared.
-fn prepared(draft: Draft) -> Footer {
-    Footer { tool: draft.call.name, arguments: draft.call.arguments, period: None, ok: true }
-}
-
 /// The write with the model's free text as a card shows it, so that the row holds what was approved and nothing that
 /// nobody could see. What the records hold already is left as it is. `None` when nothing visible is left.
 fn as_shown(write: &Write) -> Option<Write> {
@@ -501,14 +496,7 @@ fn footers_of(items: &[Item]) -> Vec<Footer> {
                     Item::Result { call_id, content, .. } if *call_id == call.id => Some(content),
                     _ => None,
                 })?;
-                let value: serde_json::Value = serde_json::from_str(result).unwrap_or_default();
-                let day = |key| value.pointer("/data/period")?.get(key)?.as_str()?.parse().ok();
-                Some(Footer {
-                    tool: call.name.clone(),
-                    arguments: call.arguments.clone(),
-                    period: day("begin").zip(day("end")),
-                    ok: value.get("status").and_then(|s| s.as_str()) != Some("error"),
-                })
+                Some(Footer::from_result(call, result))
             }
             _ => None,
         })

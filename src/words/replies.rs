@@ -99,6 +99,14 @@ words! {
     by_staff() { ja: "担当者別", en: "by staff" }
     /// A period in the line under an answer.
     period(begin, end) { ja: "{begin}〜{end}", en: "{begin} to {end}" }
+    /// A period without an end.
+    period_from(begin) { ja: "{begin}〜", en: "from {begin}" }
+    /// A period without a beginning.
+    period_until(end) { ja: "〜{end}", en: "until {end}" }
+    /// Whose registrations were listed; follows the tool's name.
+    registrations_by(name) { ja: "登録者 {name}", en: "by {name}" }
+    /// That cancelled registrations were listed too.
+    with_cancelled() { ja: "取り消し済みを含む", en: "including cancelled ones" }
     /// Under an answer made without any tool.
     nothing_looked_up() { ja: "データは検索していません", en: "no data was looked up" }
     /// Under every answer without a card.
@@ -135,12 +143,12 @@ words! {
     }
     /// Something went wrong inside; the reference finds it in the log.
     failed(reference) {
-        ja: "申し訳ありません、処理中に問題が起きました。もう一度お試しください（参照番号 {reference}）。",
+        ja: "申し訳ありません。処理中に問題が起きました。もう一度お試しください（参照番号 {reference}）。",
         en: "I'm sorry, something went wrong. Please try again (reference {reference}).",
     }
     /// Slack refused to show a card.
     card_not_shown() {
-        ja: "確認カードを表示できませんでした。何も登録されていません。もう一度ご依頼ください。",
-        en: "The card could not be shown. Nothing was registered. Please ask again.",
+        ja: "確認カードを表示できなかったため、何も実行していません。もう一度ご依頼ください。",
+        en: "The card could not be shown, so nothing was carried out. Please ask again.",
     }
 }
