@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use sales_concierge::audit::{self, Entry, Risk};
-use sales_concierge::domain::{Clock, Person};
+use sales_concierge::audit::{self, Entry};
+use sales_concierge::domain::{Clock, Person, Risk};
 use sales_concierge::mcp::{Mcp, Settings};
 use sales_concierge::playground::sample;
 use sales_concierge::policy;

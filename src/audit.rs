@@ -6,32 +6,7 @@
 use sqlx::SqliteExecutor;
 use sqlx::types::Json;
 
-use crate::domain::{Person, ProposalId};
-
-/// How much harm a misuse of the event could do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Risk {
-    /// A read within the person's rights.
-    Low,
-    /// A read of much, or a refusal.
-    Medium,
-    /// A write, or an attempt at one.
-    High,
-    /// A sign of forgery or of a broken rule.
-    Critical,
-}
-
-impl Risk {
-    /// The name in the store.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-            Self::Critical => "critical",
-        }
-    }
-}
+use crate::domain::{Person, ProposalId, Risk};
 
 /// What is written down.
 #[derive(Clone, Debug)]

@@ -191,6 +191,41 @@ pub struct ToolCall {
     pub arguments: Map<String, Value>,
 }
 
+/// How much harm a misuse could do; stands beside each event of the audit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Risk {
+    /// A read within the person's rights.
+    Low,
+    /// A write within the ordinary, or a read that was refused.
+    Medium,
+    /// Takes something back.
+    High,
+    /// A sign of forgery or of a broken rule; a tool nobody knows.
+    Critical,
+}
+
+impl Risk {
+    /// The risk of a call by its tool alone: the same in the bot and in the sales server.
+    pub fn of(tool: &str) -> Self {
+        match tool {
+            "get_customers" | "get_sales" | "list_registrations" | "summarize_sales" => Self::Low,
+            "add_sale" => Self::Medium,
+            "cancel_sale" => Self::High,
+            _ => Self::Critical,
+        }
+    }
+
+    /// The name in the store.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Critical => "critical",
+        }
+    }
+}
+
 /// Whole yen, never negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]

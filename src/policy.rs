@@ -41,29 +41,6 @@ pub fn kind(tool: &str) -> Option<Kind> {
     TOOLS.iter().find(|(name, _)| *name == tool).map(|(_, kind)| *kind)
 }
 
-/// How much a call can hurt; goes to the audit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Risk {
-    /// A read.
-    Low,
-    /// A write within the ordinary.
-    Medium,
-    /// Takes something back.
-    High,
-    /// Something nobody should have asked for.
-    Critical,
-}
-
-/// The risk of a call by its tool alone.
-pub fn risk(tool: &str) -> Risk {
-    match tool {
-        "add_sale" => Risk::Medium,
-        "cancel_sale" => Risk::High,
-        _ if kind(tool) == Some(Kind::Read) => Risk::Low,
-        _ => Risk::Critical,
-    }
-}
-
 /// Role → tools. A role without a row may call nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
@@ -277,6 +254,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::domain::Risk;
 
     fn call(name: &str, arguments: Value) -> ToolCall {
         ToolCall { id: "c".into(), name: name.into(), arguments: arguments.as_object().cloned().unwrap() }
@@ -308,6 +286,13 @@ mod tests {
         assert_eq!(denied(&table, Role::Sales, "add_sale"), Some(Deny::NotYourRole));
         assert_eq!(denied(&table, Role::Sales, "drop_tables"), Some(Deny::UnknownTool));
         assert_eq!(denied(&table, Role::Admin, "get_sales"), Some(Deny::NotYourRole));
+    }
+
+    #[test]
+    fn only_reads_are_of_low_risk() {
+        for (tool, kind) in TOOLS {
+            assert_eq!(Risk::of(tool) == Risk::Low, kind == Kind::Read, "{tool}");
+        }
     }
 
     #[test]
@@ -356,7 +341,7 @@ mod tests {
             let known = TOOLS.iter().any(|(tool, _)| *tool == name);
             let denied = denied(&Table::default(), Role::Admin, &name);
             prop_assert_eq!(denied == Some(Deny::UnknownTool), !known, "{:?}", name);
-            prop_assert!(known || risk(&name) == Risk::Critical);
+            prop_assert_eq!(Risk::of(&name) == Risk::Critical, !known, "{:?}", name);
         }
     }
 }

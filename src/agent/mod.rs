@@ -156,16 +156,38 @@ pub struct Footer {
     pub tool: String,
     /// Its arguments; a model's words, to be escaped for the place they are shown in.
     pub arguments: Map<String, Value>,
-    /// The period it used, if one with two ends was asked.
-    pub period: Option<(NaiveDate, NaiveDate)>,
+    /// The period it used, both days included, if one was asked; an open end is `None`, and one end is given.
+    pub period: Option<(Option<NaiveDate>, Option<NaiveDate>)>,
     /// Whether it gave rows rather than an error.
     pub ok: bool,
 }
 
 impl Footer {
+    /// Of a call whose result was stored, for a turn that is run again.
+    pub fn from_result(call: &ToolCall, content: &str) -> Self {
+        // A result that was cut for the model is no JSON any more; it gave rows.
+        let stored: Value = serde_json::from_str(content).unwrap_or_default();
+        Self {
+            tool: call.name.clone(),
+            arguments: call.arguments.clone(),
+            period: stored.get("data").and_then(period),
+            ok: stored.get("status").and_then(Value::as_str) != Some("error"),
+        }
+    }
+
+    /// Of a write that became a card: it was prepared.
+    pub fn prepared(call: &ToolCall) -> Self {
+        Self { tool: call.name.clone(), arguments: call.arguments.clone(), period: None, ok: true }
+    }
+
     fn of(tool: String, arguments: Map<String, Value>, output: Option<&ToolOutput>) -> Self {
-        let day = |key| output?.data().get("period")?.get(key)?.as_str()?.parse().ok();
-        let period = day("begin").zip(day("end"));
+        let period = output.and_then(|output| period(output.data()));
         Self { tool, arguments, period, ok: output.is_some_and(|o| !o.is_error) }
     }
+}
+
+fn period(data: &Value) -> Option<(Option<NaiveDate>, Option<NaiveDate>)> {
+    let period = data.get("period")?;
+    let day = |key| period.get(key)?.as_str()?.parse().ok();
+    Some((day("begin"), day("end"))).filter(|ends| *ends != (None, None))
 }

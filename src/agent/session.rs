@@ -58,11 +58,6 @@ impl<'a> Session<'a> {
         Self { agent, asker, instructions, items, budget, uses, names, owed, closing: None, rounds: 0 }
     }
 
-    /// What is left.
-    pub fn budget(&self) -> &Budget {
-        &self.budget
-    }
-
     /// One model request and the calls it asks for, side by side.
     pub async fn round(&mut self) -> Step {
         self.answer_drafts(Vec::new());

@@ -15,7 +15,7 @@ use super::arguments::Range;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-pub enum Code {
+pub(super) enum Code {
     /// The call carries no caller token.
     CallerRequired,
     /// The caller token is forged, damaged, or for another call.
@@ -50,7 +50,7 @@ pub enum Code {
 
 impl Code {
     /// The name in answers.
-    pub fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::CallerRequired => "caller_required",
             Self::CallerInvalid => "caller_invalid",
@@ -68,12 +68,6 @@ impl Code {
             Self::ApprovalExpired => "approval_expired",
             Self::ApprovalMismatch => "approval_mismatch",
         }
-    }
-
-    /// Whether the call is known not to have written and never will, however often it is repeated. The two codes for
-    /// tokens that are too old say nothing about the write.
-    pub fn is_definite(self) -> bool {
-        !matches!(self, Self::CallerExpired | Self::ApprovalExpired)
     }
 }
 

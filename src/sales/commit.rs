@@ -18,8 +18,8 @@ use tokio::sync::Mutex;
 use super::ACTOR;
 use super::answer::{Cancelled, Code, Failure, Refusal, Registered, SaleRow};
 use super::reads::{customer, sale_row};
-use crate::audit::{self, Entry, Risk};
-use crate::domain::{ProposalState, Role, Write, Yen};
+use crate::audit::{self, Entry};
+use crate::domain::{ProposalState, Risk, Role, Write, Yen};
 use crate::records::{self, Records};
 use crate::staff::{self, Staff};
 use crate::tokens::{Approval, digest};
@@ -164,7 +164,7 @@ async fn register(
             on_behalf: &approval.requester,
             event: "sale_registered",
             tool: Some("add_sale"),
-            risk: Risk::High,
+            risk: Risk::of("add_sale"),
             proposal: Some(&approval.proposal),
             detail: json!({ "code_sales": code_sales, "digest": approval.digest, "approver": approval.approver.subject() }),
         },
@@ -315,7 +315,7 @@ async fn cancel(
             on_behalf: &approval.requester,
             event: "sale_cancelled",
             tool: Some("cancel_sale"),
-            risk: Risk::High,
+            risk: Risk::of("cancel_sale"),
             proposal: Some(&approval.proposal),
             detail: json!({
                 "code_sales": sale.code_sales,

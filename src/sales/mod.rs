@@ -29,15 +29,10 @@ mod server;
 #[cfg(test)]
 mod tests;
 
-pub use answer::Code;
 pub use search::search_form;
 
 /// How the audit names this program.
 const ACTOR: &str = "sales-server";
-
-/// How long a salesperson may cancel an own registration, unless the settings say otherwise: long enough for the
-/// mistake that is noticed the next morning.
-pub const DEFAULT_UNDO_WINDOW: TimeDelta = TimeDelta::hours(24);
 
 /// Calls that are still running when standard input closes get this long to commit or to fail.
 const DRAIN: Duration = Duration::from_secs(5);

@@ -24,8 +24,8 @@ use super::arguments::{self, AddSale, CancelSale, Range};
 use super::catalogue::{Catalogue, Definition, Name};
 use super::commit::{Cancellation, Committer, NewSale};
 use super::{guide, reads};
-use crate::audit::{self, Entry, Risk};
-use crate::domain::{Clock, Person, ProposalId, Role};
+use crate::audit::{self, Entry};
+use crate::domain::{Clock, Person, ProposalId, Risk, Role};
 use crate::records::Records;
 use crate::staff::{self, Staff};
 use crate::tokens::{Approval, META_APPROVAL, META_CALLER, TokenError, Verifier};
@@ -71,17 +71,15 @@ impl Server {
         match self.run(definition, arguments, &person, approval).await {
             Ok(Answered { data, proposal, audited }) => {
                 if !audited {
-                    let risk = if definition.name.is_write() { Risk::High } else { Risk::Low };
                     let detail = json!({ "count": data.get("count"), "repeated": data.get("repeated") });
-                    self.audit(&person, tool, risk, proposal.as_ref(), detail).await?;
+                    self.audit(&person, tool, Risk::of(tool), proposal.as_ref(), detail).await?;
                 }
                 Ok(CallToolResult::structured(json!({ "status": "success", "data": data })))
             }
             Err(Failure::Refused(refusal)) => {
                 let risk = match refusal.code {
                     Code::ApprovalInvalid | Code::ApprovalMismatch => Risk::Critical,
-                    _ if definition.name.is_write() => Risk::High,
-                    _ => Risk::Medium,
+                    _ => Risk::of(tool).max(Risk::Medium),
                 };
                 self.audit(&person, tool, risk, None, json!({ "code": refusal.code.name() })).await?;
                 Ok(CallToolResult::structured_error(refusal.to_value()))

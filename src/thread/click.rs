@@ -13,7 +13,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use crate::agent::Item;
 use crate::audit::{self, Entry};
-use crate::domain::{ChannelId, Clock, Lang, Person, Proposal, ProposalId, ProposalState, Write};
+use crate::domain::{ChannelId, Clock, Lang, Person, Proposal, ProposalId, ProposalState, Risk, Write};
 use crate::mcp::Mcp;
 use crate::outbox::{self, Outbox, Place};
 use crate::policy;
@@ -120,7 +120,8 @@ impl Clicks {
         let Some(press) = find(&self.records, click).await? else { return Ok(true) };
         fail::fail_point!("click::found");
         let (lang, _) = self.askers.reader(&press.who).await;
-        match self.decide(&press, lang).await? {
+        let outsider = self.askers.is_outsider(&press.who).await;
+        match self.decide(&press, lang, outsider).await? {
             Decided::Execute(claimed) => {
                 fail::fail_point!("click::claimed");
                 let card = card_key(claimed.proposal());
@@ -162,7 +163,7 @@ impl Clicks {
     }
 
     /// The decision and everything that makes it visible, in one synced transaction.
-    async fn decide(&self, press: &Press, lang: Lang) -> Result<Decided, sqlx::Error> {
+    async fn decide(&self, press: &Press, lang: Lang, outsider: bool) -> Result<Decided, sqlx::Error> {
         let _one_at_a_time = self.turnstile.lock().await;
         let mut tx = self.records.begin_durable().await?;
         let handled: Option<i64> = sqlx::query_scalar("SELECT handled_at FROM clicks WHERE id = $1")
@@ -173,21 +174,31 @@ impl Clicks {
             return Ok(Decided::Nothing);
         }
         let decided = match press.action {
-            ClickAction::Confirm => self.confirm(&mut tx, press, lang).await?,
+            ClickAction::Confirm => self.confirm(&mut tx, press, lang, outsider).await?,
             ClickAction::Cancel => self.cancel(&mut tx, press, lang).await?,
         };
         tx.commit().await?;
         Ok(decided)
     }
 
-    async fn confirm(&self, tx: &mut SqliteConnection, press: &Press, lang: Lang) -> Result<Decided, sqlx::Error> {
+    async fn confirm(
+        &self,
+        tx: &mut SqliteConnection,
+        press: &Press,
+        lang: Lang,
+        outsider: bool,
+    ) -> Result<Decided, sqlx::Error> {
         let Some(proposal) = proposals::find(&mut *tx, &press.proposal).await? else {
             return self.tell(tx, press, "not_found", &words::unknown_card(lang)).await;
         };
         if proposal.requester == press.who && proposal.state == ProposalState::Pending {
             let record = staff::find(&mut *tx, &press.who).await?;
+            // Whoever became a guest, or left, may not press what they asked for before.
             let allowed = record.is_some_and(|s| {
-                s.active && self.table.allows(s.role, proposal.write.tool()) && s.sees(proposal.write.department())
+                !outsider
+                    && s.active
+                    && self.table.allows(s.role, proposal.write.tool())
+                    && s.sees(proposal.write.department())
             });
             if !allowed {
                 self.audit(tx, press, "refused_without_rights", &proposal).await?;
@@ -387,7 +398,7 @@ impl Clicks {
             on_behalf: &proposal.requester,
             event,
             tool: Some(proposal.write.tool()),
-            risk: risk(proposal.write.tool()),
+            risk: Risk::of(proposal.write.tool()),
             proposal: Some(&proposal.id),
             detail: serde_json::json!({ "click": press.id, "digest": proposal.digest }),
         };
@@ -399,15 +410,6 @@ impl Clicks {
             self.outbox.drive(key).await?;
         }
         Ok(())
-    }
-}
-
-fn risk(tool: &str) -> audit::Risk {
-    match policy::risk(tool) {
-        policy::Risk::Low => audit::Risk::Low,
-        policy::Risk::Medium => audit::Risk::Medium,
-        policy::Risk::High => audit::Risk::High,
-        policy::Risk::Critical => audit::Risk::Critical,
     }
 }
 

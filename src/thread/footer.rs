@@ -2,11 +2,12 @@
 //!
 //! Made by code from what was really called, so no model can claim a look-up, a period or a registration here.
 
+use chrono::{Datelike, NaiveDate};
 use serde_json::Value;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::agent::Footer;
-use crate::domain::Lang;
+use crate::domain::{Lang, Person};
 use crate::words::{replies, work};
 
 /// The longest argument shown, in graphemes: the line is a reminder, not a record.
@@ -22,7 +23,7 @@ pub fn lines(lang: Lang, done: &[Footer], cards: usize, shortened: bool) -> Vec<
         }
     }
     let looked = if uses.is_empty() { replies::nothing_looked_up(lang) } else { uses.join(" / ") };
-    let wrote = if cards == 0 { replies::nothing_registered(lang) } else { replies::nothing_registered_yet(lang) };
+    let wrote = if cards == 0 { replies::nothing_registered(lang) } else { replies::nothing_done_yet(lang) };
     let mut lines = vec![format!("🔧 {looked} · {wrote}")];
     lines.extend(shortened.then(|| work::shortened(lang)));
     lines
@@ -38,20 +39,43 @@ fn one(lang: Lang, footer: &Footer) -> String {
         "cancel_sale" => replies::tool_cancel_sale(lang),
         _ => replies::tool_other(lang),
     };
-    for key in ["code_customer", "name_str_customer", "code_sales", "group_by"] {
-        if let Some(word) = footer.arguments.get(key).and_then(Value::as_str).filter(|w| !w.is_empty()) {
-            line.push(' ');
-            line.push_str(&if key == "group_by" { grouping(lang, word) } else { short(word) });
-        }
+    let word = |key| footer.arguments.get(key).and_then(Value::as_str).filter(|w| !w.is_empty());
+    let whose = word("registered_by").map(|who| replies::registrations_by(lang, short(&spoken(who))));
+    let group = word("group_by").map(|group_by| grouping(lang, group_by));
+    let named = ["code_customer", "name_str_customer", "code_sales"].into_iter().filter_map(|key| word(key).map(short));
+    for said in named.chain(whose).chain(group) {
+        line.push(' ');
+        line.push_str(&said);
     }
-    if let Some((begin, end)) = footer.period {
+    if let Some(period) = footer.period.and_then(|(begin, end)| period(lang, begin, end)) {
         line.push_str(" · ");
-        line.push_str(&if begin == end { begin.to_string() } else { replies::period(lang, begin, end) });
+        line.push_str(&period);
+    }
+    if footer.arguments.get("include_cancelled").and_then(Value::as_bool) == Some(true) {
+        line.push_str(" · ");
+        line.push_str(&replies::with_cancelled(lang));
     }
     if !footer.ok {
         line.push_str(&replies::tool_gave_nothing(lang));
     }
     line
+}
+
+/// Days in a line: a second one of the same year without the year, an open end said as such.
+fn period(lang: Lang, begin: Option<NaiveDate>, end: Option<NaiveDate>) -> Option<String> {
+    Some(match (begin, end) {
+        (Some(begin), Some(end)) if begin == end => begin.to_string(),
+        (Some(begin), Some(end)) if begin.year() == end.year() => replies::period(lang, begin, end.format("%m-%d")),
+        (Some(begin), Some(end)) => replies::period(lang, begin, end),
+        (Some(begin), None) => replies::period_from(lang, begin),
+        (None, Some(end)) => replies::period_until(lang, end),
+        (None, None) => return None,
+    })
+}
+
+/// A person's id without what surrounds it in tokens, else the name as the model gave it.
+fn spoken(who: &str) -> String {
+    Person::from_subject(who).map_or_else(|| who.to_owned(), |person| person.user.to_string())
 }
 
 /// A model's word, on one line.
@@ -77,9 +101,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::domain::ToolCall;
 
     fn footer(tool: &str, arguments: Value, period: Option<(&str, &str)>, ok: bool) -> Footer {
-        let period = period.map(|(b, e)| (b.parse().unwrap(), e.parse().unwrap()));
+        let day = |day: &str| (!day.is_empty()).then(|| day.parse().unwrap());
+        let period = period.map(|(begin, end)| (day(begin), day(end)));
         Footer { tool: tool.into(), arguments: arguments.as_object().unwrap().clone(), period, ok }
     }
 
@@ -88,8 +114,8 @@ mod tests {
         let october = Some(("2026-10-01", "2026-10-31"));
         let sales = footer("get_sales", json!({"code_customer": "0002"}), october, true);
         let month = footer("summarize_sales", json!({"group_by": "month"}), october, true);
-        insta::assert_snapshot!(lines(Lang::Ja, &[sales.clone(), sales.clone()], 0, false).join("\n"), @"🔧 販売検索 0002 · 2026-10-01〜2026-10-31 · この返信による登録はありません");
-        insta::assert_snapshot!(lines(Lang::En, &[sales, month], 1, false).join("\n"), @"🔧 sales search 0002 · 2026-10-01 to 2026-10-31 / sales totals by month · 2026-10-01 to 2026-10-31 · nothing is registered until the card's button is pressed");
+        insta::assert_snapshot!(lines(Lang::Ja, &[sales.clone(), sales.clone()], 0, false).join("\n"), @"🔧 販売検索 0002 · 2026-10-01〜10-31 · この返信による登録はありません");
+        insta::assert_snapshot!(lines(Lang::En, &[sales, month], 1, false).join("\n"), @"🔧 sales search 0002 · 2026-10-01 to 10-31 / sales totals by month · 2026-10-01 to 10-31 · nothing is carried out until the card's button is pressed");
     }
 
     #[test]
@@ -100,5 +126,57 @@ mod tests {
         🔧 customer search xy (no result) · nothing was registered by this reply
         older messages were left out
         ");
+    }
+
+    #[test]
+    fn a_period_is_shown_whichever_ends_it_has() {
+        let of = |lang, begin, end| {
+            let read = footer("get_sales", json!({}), Some((begin, end)), true);
+            one(lang, &read).split_once(" · ").map(|(_, period)| period.to_owned())
+        };
+        for (begin, end, ja, en) in [
+            ("2026-10-01", "2026-10-31", "2026-10-01〜10-31", "2026-10-01 to 10-31"),
+            ("2025-12-01", "2026-01-31", "2025-12-01〜2026-01-31", "2025-12-01 to 2026-01-31"),
+            ("2026-10-01", "2026-10-01", "2026-10-01", "2026-10-01"),
+            ("2026-10-01", "", "2026-10-01〜", "from 2026-10-01"),
+            ("", "2026-10-31", "〜2026-10-31", "until 2026-10-31"),
+        ] {
+            assert_eq!(of(Lang::Ja, begin, end).as_deref(), Some(ja));
+            assert_eq!(of(Lang::En, begin, end).as_deref(), Some(en));
+        }
+    }
+
+    #[test]
+    fn whose_registrations_and_whether_cancelled_ones_are_among_them_is_shown() {
+        let open = Some(("2026-10-01", ""));
+        let named =
+            footer("list_registrations", json!({"registered_by": "青木", "include_cancelled": true}), open, true);
+        assert_eq!(one(Lang::Ja, &named), "登録一覧 登録者 青木 · 2026-10-01〜 · 取り消し済みを含む");
+        assert_eq!(one(Lang::En, &named), "registrations by 青木 · from 2026-10-01 · including cancelled ones");
+        let id = json!({"registered_by": "slack:T0123456789:U0123456789", "include_cancelled": false});
+        assert_eq!(one(Lang::En, &footer("list_registrations", id, None, true)), "registrations by U0123456789");
+    }
+
+    #[test]
+    fn a_stored_result_gives_the_same_line_as_when_it_was_new() {
+        let call = |name: &str, arguments: Value| ToolCall {
+            id: "c".into(),
+            name: name.into(),
+            arguments: arguments.as_object().unwrap().clone(),
+        };
+        let read = call("get_sales", json!({"code_customer": "0002"}));
+        for (content, line) in [
+            (
+                json!({"status": "success", "data": {"period": {"begin": "2026-10-01", "end": null}}}).to_string(),
+                "販売検索 0002 · 2026-10-01〜",
+            ),
+            (json!({"status": "success", "data": {"sales": []}}).to_string(), "販売検索 0002"),
+            (json!({"status": "error", "data": {"code": "not_allowed"}}).to_string(), "販売検索 0002（結果なし）"),
+            ("{\"data\": {\"sales\": [… [cut".to_owned(), "販売検索 0002"),
+        ] {
+            assert_eq!(one(Lang::Ja, &Footer::from_result(&read, &content)), line, "{content}");
+        }
+        let write = call("add_sale", json!({"code_customer": "0002"}));
+        assert_eq!(one(Lang::Ja, &Footer::prepared(&write)), "販売登録の準備 0002");
     }
 }

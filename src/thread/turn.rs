@@ -75,6 +75,9 @@ pub enum JobError {
     /// Trouble that passes: run the job again.
     #[error("the turn has to be run again")]
     Retry(#[source] sqlx::Error),
+    /// Slack does not say who the person is: run the job again.
+    #[error("the person's profile cannot be had now")]
+    NoProfile,
     /// The thread is another worker's now; this one stops without a trace.
     #[error("the thread was taken over")]
     Fenced,
@@ -181,7 +184,7 @@ impl Turns {
     async fn answer(&self, claimed: &Claimed, message: &MessageJob) -> Result<(), JobError> {
         let asker = match self.askers.admit(&message.sender).await? {
             Ok(asker) if message.is_ext_shared && asker.person.team != message.thread.team => {
-                return self.refuse(message, Refusal::Guest, asker.lang).await;
+                return self.refuse(message, Refusal::External, asker.lang).await;
             }
             Ok(asker) => asker,
             Err((refusal, lang)) => return self.refuse(message, refusal, lang).await,
@@ -221,8 +224,12 @@ impl Turns {
         requester: &Person,
         depth: u32,
     ) -> Result<(), JobError> {
-        // Whoever lost the rights between the press and now gets nothing more done.
-        let Ok(asker) = self.askers.admit(requester).await? else { return Ok(()) };
+        let asker = match self.askers.admit(requester).await? {
+            Ok(asker) => asker,
+            Err((Refusal::Unknown, _)) => return Err(JobError::NoProfile),
+            // Whoever lost the rights between the press and now gets nothing more done.
+            Err(_) => return Ok(()),
+        };
         let turn = TurnId::new(format!("{origin}.{depth}"));
         let run = Run { lease: &claimed.lease, turn: &turn, thread, asker: &asker, origin, depth };
         let all = proposals::of_origin(self.records.read(), origin).await?;
@@ -285,7 +292,7 @@ impl Turns {
                     if !drafts.is_empty() {
                         let answers = self.propose(run, round, &drafts, refused).await?;
                         items.extend(session.answer_drafts(answers));
-                        done.extend(drafts.into_iter().map(prepared));
+                        done.extend(drafts.iter().map(|draft| Footer::prepared(&draft.call)));
                     }
                     history::append(&self.work, run.lease, run.turn, round, &items).await?;
                     known.extend(items);
@@ -433,10 +440,16 @@ impl Turns {
 
     async fn refuse(&self, message: &MessageJob, refusal: Refusal, lang: Lang) -> Result<(), JobError> {
         metrics::counter!("turns_refused_total").increment(1);
+        // People who talk to each other in a thread that the bot takes part in are not told again and again.
+        if !message.addressed {
+            return Ok(());
+        }
         let sentence = match refusal {
             Refusal::NotRegistered => replies::not_registered(lang, &message.sender.user),
             Refusal::Revoked => replies::revoked(lang),
             Refusal::Guest => replies::guest(lang),
+            Refusal::External => replies::external(lang),
+            Refusal::Unknown => replies::unknown_person(lang),
         };
         self.say(message, &sentence).await
     }
@@ -467,11 +480,6 @@ impl Turns {
         }
         Ok(())
     }
-}
-
-/// What the line under the answer says of a write: that it was prepared.
-fn prepared(draft: Draft) -> Footer {
-    Footer { tool: draft.call.name, arguments: draft.call.arguments, period: None, ok: true }
 }
 
 /// The write with the model's free text as a card shows it, so that the row holds what was approved and nothing that
@@ -531,14 +539,7 @@ fn footers_of(items: &[Item]) -> Vec<Footer> {
                     Item::Result { call_id, content, .. } if *call_id == call.id => Some(content),
                     _ => None,
                 })?;
-                let value: serde_json::Value = serde_json::from_str(result).unwrap_or_default();
-                let day = |key| value.pointer("/data/period")?.get(key)?.as_str()?.parse().ok();
-                Some(Footer {
-                    tool: call.name.clone(),
-                    arguments: call.arguments.clone(),
-                    period: day("begin").zip(day("end")),
-                    ok: value.get("status").and_then(|s| s.as_str()) != Some("error"),
-                })
+                Some(Footer::from_result(call, result))
             }
             _ => None,
         })

@@ -20,8 +20,8 @@ words! {
     welcome() { ja: "どういたしまして。", en: "You're welcome." }
     /// A typed yes while a card waits.
     press_the_card(button) {
-        ja: "文字でのお返事では確定できません。上のカードの「{button}」ボタンか、キャンセルのボタンを押してください。",
-        en: "A typed answer decides nothing. Please press “{button}” on the card above, or its cancel button.",
+        ja: "文字でのお返事では確定できません。上のカードの「{button}」ボタンか、もう一方のボタンを押してください。",
+        en: "A typed answer decides nothing. Please press “{button}” on the card above, or the other button.",
     }
     /// A typed yes while none waits.
     no_card_waits() {
@@ -84,7 +84,7 @@ words! {
     /// A total.
     total_of(who, period, total, count) {
         ja: "{who} の販売金額の合計（{period}）は {total} です（{count} 件）。",
-        en: "The total of {who} ({period}) is {total} ({count} sales).",
+        en: "The total of {who} ({period}) is {total} (number of sales: {count}).",
     }
     /// Everything the person may see.
     everybody() { ja: "全体", en: "all customers" }
@@ -139,16 +139,16 @@ words! {
         en: "I will go on with the rest of your request once the card's button is pressed.",
     }
     /// The write was refused before a card.
-    not_prepared(why) { ja: "登録の準備ができませんでした：{why}", en: "The registration could not be prepared: {why}" }
+    not_prepared(why) { ja: "確認用のカードの準備ができませんでした：{why}", en: "The card could not be prepared: {why}" }
     /// The condition was checked and does not hold.
     condition_fails(who, period, count) {
         ja: "{who} の販売（{period}）は {count} 件のため、条件に当てはまりません。登録の準備はしていません。",
-        en: "{who} has {count} sales ({period}), so the condition does not hold. I prepared no registration.",
+        en: "Number of sales of {who} ({period}): {count}, so the condition does not hold. I prepared no registration.",
     }
     /// The condition was checked and holds.
     condition_holds(who, period, count) {
         ja: "{who} の販売（{period}）は {count} 件で、条件に当てはまります。",
-        en: "{who} has {count} sales ({period}), so the condition holds.",
+        en: "Number of sales of {who} ({period}): {count}, so the condition holds.",
     }
     /// The condition was not understood.
     condition_unclear() {
@@ -172,8 +172,8 @@ words! {
     }
     /// A price per piece.
     price_per_piece() {
-        ja: "単価からの計算はいたしません。合計の金額でお書きください。",
-        en: "I do not multiply prices. Please give the whole amount.",
+        ja: "単価からの計算はできません。合計の金額でお書きください。",
+        en: "I cannot multiply prices. Please give the whole amount.",
     }
     /// A period where a day is needed.
     which_day(words) { ja: "「{words}」のうち、どの日の販売でしょうか。日付をお書きください。", en: "Which day of “{words}”? Please give the date." }

@@ -11,11 +11,6 @@ words! {
         ja: "上限額を超えるため、依頼者以外のこの部門の責任者の承認が必要です。",
         en: "This is above your limit; a manager of the department other than you has to approve it.",
     }
-    /// The limit is passed and nobody may approve.
-    no_approver() {
-        ja: "上限額を超えていますが、承認できる責任者がいないため登録できません。管理者にご相談ください。",
-        en: "This is above your limit and there is no manager who could approve it. Please ask an administrator.",
-    }
     /// Registered before.
     already_done(number) {
         ja: "すでに登録済みです（販売番号 {number}）。二重には登録されません。",
@@ -65,10 +60,5 @@ words! {
     not_allowed() {
         ja: "この操作を行う権限がありません。管理者にご確認ください。",
         en: "You are not allowed to do this. Please ask your administrator.",
-    }
-    /// The press is stored but could not be carried out at once.
-    accepted_later() {
-        ja: "ボタンを受け付けました。処理に少し時間がかかっています。結果はこのカードに表示します。",
-        en: "Your press is stored. It is taking a little longer; the result will appear on the card.",
     }
 }

@@ -99,12 +99,20 @@ words! {
     by_staff() { ja: "担当者別", en: "by staff" }
     /// A period in the line under an answer.
     period(begin, end) { ja: "{begin}〜{end}", en: "{begin} to {end}" }
+    /// A period without an end.
+    period_from(begin) { ja: "{begin}〜", en: "from {begin}" }
+    /// A period without a beginning.
+    period_until(end) { ja: "〜{end}", en: "until {end}" }
+    /// Whose registrations were listed; follows the tool's name.
+    registrations_by(name) { ja: "登録者 {name}", en: "by {name}" }
+    /// That cancelled registrations were listed too.
+    with_cancelled() { ja: "取り消し済みを含む", en: "including cancelled ones" }
     /// Under an answer made without any tool.
     nothing_looked_up() { ja: "データは検索していません", en: "no data was looked up" }
     /// Under every answer without a card.
     nothing_registered() { ja: "この返信による登録はありません", en: "nothing was registered by this reply" }
-    /// Under every answer with a card.
-    nothing_registered_yet() { ja: "カードのボタンを押すまで登録されません", en: "nothing is registered until the card's button is pressed" }
+    /// Under every answer with a card, be it of a registration or of a cancellation.
+    nothing_done_yet() { ja: "カードのボタンを押すまで実行されません", en: "nothing is carried out until the card's button is pressed" }
     /// Stands before an image's description, since images are not shown.
     image() { ja: "画像", en: "Image" }
 
@@ -123,24 +131,24 @@ words! {
         ja: "申し訳ありませんが、社外の方はご利用いただけません。",
         en: "I'm sorry, people from other organisations cannot use this.",
     }
+    /// To a person of whom Slack says nothing at the moment, privately.
+    unknown_person() {
+        ja: "どなたからのご依頼かをSlackに確認できませんでした。少し待ってからもう一度お試しください。",
+        en: "Slack did not say who you are. Please try again in a moment.",
+    }
     /// To a person whose access was withdrawn, privately.
     revoked() {
         ja: "ご利用の権限が停止されています。心当たりがない場合は、社内の管理者にご確認ください。",
         en: "Your access has been withdrawn. Please ask your administrator if you did not expect this.",
     }
-    /// A typed "yes" is no press.
-    press_the_button() {
-        ja: "文字でのお返事では実行されません。カードのボタンを押してください。",
-        en: "A typed answer does not count. Please press the button on the card.",
-    }
     /// Something went wrong inside; the reference finds it in the log.
     failed(reference) {
-        ja: "申し訳ありません、処理中に問題が起きました。もう一度お試しください（参照番号 {reference}）。",
+        ja: "申し訳ありません。処理中に問題が起きました。もう一度お試しください（参照番号 {reference}）。",
         en: "I'm sorry, something went wrong. Please try again (reference {reference}).",
     }
-    /// Several cards of one answer could not all be shown: Slack refused one.
+    /// Slack refused to show a card.
     card_not_shown() {
-        ja: "確認カードを表示できませんでした。何も登録されていません。もう一度ご依頼ください。",
-        en: "The card could not be shown. Nothing was registered. Please ask again.",
+        ja: "確認カードを表示できなかったため、何も実行していません。もう一度ご依頼ください。",
+        en: "The card could not be shown, so nothing was carried out. Please ask again.",
     }
 }

@@ -59,7 +59,9 @@ async fn c02_two_codes_and_last_week_are_looked_up_from_monday_to_sunday_in_one_
     ]);
     let place = rig.dm(AOKI, "0002と0016の先週の販売を教えて").await;
     let answer = shown(&rig.answer(&place, 1).await);
-    for part in ["販売検索 0002", "販売検索 0016", &format!("{begin}〜{end}")] {
+    let same_year = begin.format("%Y").to_string() == end.format("%Y").to_string();
+    let shown_end = end.format(if same_year { "%m-%d" } else { "%Y-%m-%d" });
+    for part in ["販売検索 0002", "販売検索 0016", &format!("{begin}〜{shown_end}")] {
         assert!(answer.contains(part), "{part} missing in {answer}");
     }
     let found = newest_results(&rig);
@@ -154,7 +156,7 @@ async fn c06_a_condition_is_looked_up_before_anything_is_proposed() {
     let card = rig.card(&place).await;
     assert!(shown(&card).contains("とまと3袋"), "{}", shown(&card));
     let answer = shown(&rig.says(&place, "今月は0件でした").await);
-    assert!(answer.contains("カードのボタンを押すまで登録されません"), "{answer}");
+    assert!(answer.contains("カードのボタンを押すまで実行されません"), "{answer}");
     no_faults(&rig);
 }
 

@@ -559,9 +559,9 @@ fn reader(sent: &Sent, turns: &HashMap<String, String>, requesters: &HashMap<Str
 fn assert_status_line(sent: &Sent, whole: &str) {
     let lines = [
         "この返信による登録はありません",
-        "カードのボタンを押すまで登録されません",
+        "カードのボタンを押すまで実行されません",
         "nothing was registered by this reply",
-        "nothing is registered until the card's button is pressed",
+        "nothing is carried out until the card's button is pressed",
     ];
     let says = |text: &str| text.lines().any(|line| line.starts_with('🔧') && lines.iter().any(|l| line.ends_with(l)));
     let blocks = sent.args.get("blocks").and_then(Value::as_array);

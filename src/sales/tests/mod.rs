@@ -5,7 +5,7 @@ mod protocol;
 mod reads;
 mod writes;
 
-use chrono::NaiveDate;
+use chrono::{NaiveDate, TimeDelta};
 use rmcp::model::{CallToolRequestParams, CallToolResult, ClientConfig, MetaObject, RequestMetaObject};
 use rmcp::service::{QuitReason, RunningService, ServiceError};
 use rmcp::{RoleClient, ServiceExt as _};
@@ -13,11 +13,14 @@ use serde_json::{Map, Value, json};
 use tokio::io::DuplexStream;
 use tokio::task::{JoinError, JoinHandle};
 
-use super::{DEFAULT_UNDO_WINDOW, Settings, search_form, serve};
+use super::{Settings, search_form, serve};
 use crate::domain::{Clock, Person, ProposalId, Role, Write, Yen};
 use crate::records::Records;
 use crate::staff::{self, Staff};
 use crate::tokens::{Approval, Keys, META_APPROVAL, META_CALLER, digest};
+
+/// How long a salesperson may cancel an own registration.
+const UNDO_WINDOW: TimeDelta = TimeDelta::hours(24);
 
 /// The people, by first letter of their role; `other` sells in the other department, `gone` is revoked.
 pub(super) fn person(user: &str) -> Person {
@@ -85,7 +88,7 @@ impl Shop {
             records: path,
             public_keys: keys.public.clone(),
             zone: chrono_tz::Asia::Tokyo,
-            undo_window: DEFAULT_UNDO_WINDOW,
+            undo_window: UNDO_WINDOW,
         };
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         // Of the newest revision, the server's side of the handshake ends with the first request only.

@@ -246,7 +246,7 @@ async fn a_host_that_leaves_before_the_handshake_is_told_from_one_that_talks_non
         records: "unused".into(),
         public_keys: shop.keys.public.clone(),
         zone: chrono_tz::Asia::Tokyo,
-        undo_window: super::super::DEFAULT_UNDO_WINDOW,
+        undo_window: super::UNDO_WINDOW,
     };
     let (ours, theirs) = tokio::io::duplex(64);
     drop(ours);

@@ -44,7 +44,7 @@ async fn an_approved_sale_is_written_as_the_card_showed_it() {
         .fetch_one(shop.records.read())
         .await
         .unwrap();
-    assert_eq!(audit, "P1sale_registeredhigh");
+    assert_eq!(audit, "P1sale_registeredmedium");
 }
 
 #[tokio::test]

@@ -32,13 +32,8 @@ pub struct Body {
 }
 
 /// A model's Markdown as messages, none when there is nothing to show. The footer's lines, the host's own statement of
-/// what was done, stand under each of them (I15).
-pub fn reply(markdown: &str, footer: &[String], lang: Lang) -> Vec<Body> {
-    reply_checked(markdown, footer, lang, &str::to_owned)
-}
-
-/// The same, with a word to say about each paragraph, item and cell as people will read it, free of marks, entities and
-/// invisible characters, before it is drawn.
+/// what was done, stand under each of them (I15). `check` has a word to say about each paragraph, item and cell as
+/// people will read it, free of marks, entities and invisible characters, before it is drawn.
 pub fn reply_checked(markdown: &str, footer: &[String], lang: Lang, check: &dyn Fn(&str) -> String) -> Vec<Body> {
     let blocks = markdown::parse(&visible(markdown), lang);
     render::bodies(blocks.into_iter().map(|block| block.checked(check)).collect(), footer)

@@ -3,6 +3,10 @@ use serde_json::json;
 
 use super::*;
 
+fn reply(markdown: &str, footer: &[String], lang: Lang) -> Vec<Body> {
+    reply_checked(markdown, footer, lang, &str::to_owned)
+}
+
 fn bodies(markdown: &str) -> Vec<Body> {
     reply(markdown, &[], Lang::Ja)
 }
