@@ -584,7 +584,7 @@ async fn a_card_that_slack_will_not_show_ends_and_its_person_is_told() {
     rig.workspace.misbehave("chat.postMessage", Fault::Delay(Duration::ZERO), 1);
     rig.workspace.misbehave("chat.postMessage", Fault::OkFalse("restricted_action".into()), 1);
     let place = rig.dm(AOKI, "0002になす5本600円で登録して").await;
-    rig.says(&place, "確認カードを表示できませんでした").await;
+    rig.says(&place, "確認カードを表示できなかった").await;
     rig.settles().await;
     assert_eq!(rig.count("SELECT count(*) FROM proposals WHERE state = 'expired'").await, 1);
 }
