@@ -1,7 +1,8 @@
 //! One turn at a time in a thread.
 //!
 //! [`queue`] stores jobs and hands them out under a lease, [`worker`] runs them, [`turn`] answers one message,
-//! [`history`] is what was said, [`press`] stores a press and [`click`] carries it out (it needs no lease: the proposal's row is the lock).
+//! [`history`] is what was said, [`press`] stores a press and [`click`] carries it out (it needs no lease: the
+//! proposal's row is the lock), [`continuation`] begins what remained of a request.
 
 pub mod asker;
 pub mod claims;
