@@ -347,7 +347,7 @@ mod tests {
         assert!(earlier.shorten());
         let items: Vec<&Item> = earlier.turns[1].rounds.iter().flatten().collect();
         assert!(items.contains(&&words("asked")), "what was asked is still there");
-        let Item::Result { content, .. } = items[1] else { panic!("{items:?}") };
+        let Item::Result { content, .. } = items[1] else { unreachable!("{items:?}") };
         assert!(content.len() < 2_000 && content.contains("call the tool again"), "{}", content.len());
     }
 }
