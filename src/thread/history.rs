@@ -30,8 +30,10 @@ pub struct Loaded {
     pub before: Vec<Item>,
     /// Earlier turns exist that were left out.
     pub shortened: bool,
-    /// The rounds of this very turn that were stored before a crash, the message included.
+    /// The rounds of this very turn that were stored before a crash; the first begins with the message.
     pub rounds: Vec<Vec<Item>>,
+    /// The number of the turn's next round, the first being 1.
+    pub next_round: u32,
     /// The answer of this very turn, if it was stored before a crash.
     pub answer: Option<Vec<Item>>,
 }
@@ -57,7 +59,7 @@ pub enum HistoryError {
 /// When the store does not answer or holds what this program did not write.
 pub async fn load(work: &Work, thread: &ThreadKey, turn: &TurnId, budget: i64) -> Result<Loaded, HistoryError> {
     let Work::Sqlite { read, .. } = work;
-    let mut loaded = Loaded::default();
+    let mut loaded = Loaded { next_round: 1, ..Loaded::default() };
     let mut earlier = Earlier { left: budget, turns: Vec::new() };
     // Newest first and only as far as needed: a thread of a thousand turns costs what one of fifty does.
     let mut rows = sqlx::query("SELECT turn, round, items, tokens FROM history WHERE thread = $1 ORDER BY seq DESC")
@@ -68,9 +70,11 @@ pub async fn load(work: &Work, thread: &ThreadKey, turn: &TurnId, budget: i64) -
         let items: Vec<Item> =
             serde_json::from_str(&row.try_get::<String, _>("items")?).map_err(|e| sqlx::Error::Decode(Box::new(e)))?;
         if of == turn.as_str() {
-            if row.try_get::<i64, _>("round")? == ANSWER {
+            let round: i64 = row.try_get("round")?;
+            if round == ANSWER {
                 loaded.answer = Some(items);
             } else {
+                loaded.next_round = loaded.next_round.max(u32::try_from(round).unwrap_or(u32::MAX - 1) + 1);
                 loaded.rounds.push(items);
             }
         } else if !earlier.take(of, items, row.try_get("tokens")?) {
@@ -153,16 +157,22 @@ impl Earlier {
 /// [`HistoryError::Fenced`] when the thread is another worker's.
 pub async fn append(work: &Work, lease: &Lease, turn: &TurnId, round: u32, items: &[Item]) -> Result<(), HistoryError> {
     let Work::Sqlite { write, .. } = work;
-    insert(&mut *write.acquire().await?, lease, turn.as_str(), i64::from(round), items).await
+    insert(&mut *write.acquire().await?, lease, turn.as_str(), i64::from(round), items, 0).await
 }
 
-/// Stores a turn's answer, after all its rounds.
+/// Stores a turn's answer, after all its rounds, and adds the tokens it used to the thread's count.
 ///
 /// # Errors
 /// [`HistoryError::Fenced`] when the thread is another worker's.
-pub async fn append_answer(work: &Work, lease: &Lease, turn: &TurnId, items: &[Item]) -> Result<(), HistoryError> {
+pub async fn append_answer(
+    work: &Work,
+    lease: &Lease,
+    turn: &TurnId,
+    items: &[Item],
+    tokens: u64,
+) -> Result<(), HistoryError> {
     let Work::Sqlite { write, .. } = work;
-    insert(&mut *write.acquire().await?, lease, turn.as_str(), ANSWER, items).await
+    insert(&mut *write.acquire().await?, lease, turn.as_str(), ANSWER, items, tokens).await
 }
 
 /// Copies what settled proposals left for this thread.
@@ -190,7 +200,7 @@ pub async fn absorb(work: &Work, records: &Records, lease: &Lease) -> Result<(),
         let id: i64 = row.try_get("id")?;
         let item: Item =
             serde_json::from_str(&row.try_get::<String, _>("event")?).map_err(|e| sqlx::Error::Decode(Box::new(e)))?;
-        insert(&mut tx, lease, &format!("{EVENT}{id}"), 0, &[item]).await?;
+        insert(&mut tx, lease, &format!("{EVENT}{id}"), 0, &[item], 0).await?;
         sqlx::query(
             "INSERT INTO threads (thread, applied_event, at) VALUES ($1, $2, 0)
              ON CONFLICT (thread) DO UPDATE SET applied_event = max(applied_event, $2)",
@@ -240,16 +250,15 @@ pub async fn used(work: &Work, thread: &ThreadKey, origin: &TurnId) -> Result<(u
     Ok((u32::try_from(rows.len()).unwrap_or(u32::MAX), u32::try_from(calls).unwrap_or(u32::MAX)))
 }
 
-/// Adds a turn's tokens to the thread's count and returns the new sum.
+/// The tokens a thread has used so far.
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn count_tokens(work: &Work, lease: &Lease, tokens: u64) -> Result<i64, sqlx::Error> {
-    let Work::Sqlite { write, .. } = work;
-    sqlx::query_scalar("UPDATE threads SET tokens = tokens + $2 WHERE thread = $1 RETURNING tokens")
-        .bind(&lease.thread)
-        .bind(i64::try_from(tokens).unwrap_or(i64::MAX))
-        .fetch_optional(write)
+pub async fn session_tokens(work: &Work, thread: &ThreadKey) -> Result<i64, sqlx::Error> {
+    let Work::Sqlite { read, .. } = work;
+    sqlx::query_scalar("SELECT tokens FROM threads WHERE thread = $1")
+        .bind(thread.to_string())
+        .fetch_optional(read)
         .await
         .map(|sum| sum.unwrap_or(0))
 }
@@ -261,11 +270,12 @@ async fn insert(
     turn: &str,
     round: i64,
     items: &[Item],
+    spent: u64,
 ) -> Result<(), HistoryError> {
     let json = serde_json::to_string(items).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
     let inserted = sqlx::query(
-        "INSERT INTO history (thread, seq, turn, round, items, tokens, at)
-         SELECT $1, (SELECT coalesce(max(seq), 0) + 1 FROM history WHERE thread = $1), $2, $3, $4, $5,
+        "INSERT INTO history (thread, seq, turn, round, items, tokens, spent, at)
+         SELECT $1, (SELECT coalesce(max(seq), 0) + 1 FROM history WHERE thread = $1), $2, $3, $4, $5, $7,
                 CAST(unixepoch('subsec') * 1000 AS INTEGER)
          WHERE EXISTS (SELECT 1 FROM leases WHERE thread = $1 AND epoch = $6)
          ON CONFLICT (thread, turn, round) DO NOTHING",
@@ -276,6 +286,7 @@ async fn insert(
     .bind(&json)
     .bind(i64::try_from(json.len() / 3).unwrap_or(i64::MAX))
     .bind(lease.epoch)
+    .bind(i64::try_from(spent).unwrap_or(i64::MAX))
     .execute(&mut *db)
     .await?
     .rows_affected();

@@ -482,7 +482,7 @@ mod tests {
         finish(&work, &held[1]).await.unwrap();
         run(
             &work,
-            "INSERT INTO history SELECT thread, 1, 't', 0, '[]', 0, 0 FROM threads; DELETE FROM jobs WHERE id = 3",
+            "INSERT INTO history SELECT thread, 1, 't', 0, '[]', 0, 0, 0 FROM threads; DELETE FROM jobs WHERE id = 3",
         )
         .await;
         run(&work, "UPDATE threads SET at = 0 WHERE thread NOT LIKE '%2.1'").await;

@@ -46,6 +46,9 @@ const STATUS_GRACE: Duration = Duration::from_secs(2);
 /// What a continuation answers when nothing remained; nothing is posted then.
 pub const NOTHING_LEFT: &str = "NOTHING_LEFT";
 
+/// Begins the stored note of why a turn was stopped.
+const STOPPED: &str = "stopped: ";
+
 /// Deeper continuations are not begun.
 pub const MAX_DEPTH: u32 = 3;
 
@@ -255,7 +258,10 @@ impl Turns {
         let status = Status::after(STATUS_AFTER, self.slack.clone(), run.thread.clone(), run.asker.lang);
         let result = self.run_loop(run, begin, refused.unwrap_or_default()).await;
         let posted = match result {
-            Ok(outcome) => self.post(run, outcome, refused.is_some()).await,
+            Ok(outcome) => match self.post(run, outcome, refused.is_some()).await {
+                Ok(()) => self.watch_tokens(run).await,
+                Err(error) => Err(error),
+            },
             Err(error) => Err(error),
         };
         // Posting clears the status in Slack, unless it was set at the very same moment; so it is cleared on every path.
@@ -267,15 +273,16 @@ impl Turns {
         history::absorb(&self.work, &self.records, run.lease).await?;
         let loaded = history::load(&self.work, run.thread, run.turn, self.settings.history_tokens).await?;
         let limits = self.agent.limits();
-        let mut budget = self.budget(run, limits).await?;
-        let mut rounds = loaded.rounds;
-        if rounds.is_empty() {
-            history::append(&self.work, run.lease, run.turn, 0, &begin).await?;
-            rounds.push(begin);
-        }
-        let mut round = u32::try_from(rounds.len()).unwrap_or(u32::MAX);
+        let mut round = loaded.next_round;
+        let fresh = round == 1 && loaded.answer.is_none();
+        let mut budget = if fresh && run.depth == 0 { Budget::fresh(limits) } else { self.budget(run, limits).await? };
         budget.rounds_left = budget.rounds_left.saturating_sub(round - 1);
-        let so_far: Vec<Item> = rounds.into_iter().flatten().collect();
+        // What begins a turn is stored with its first round: until then the job holds it.
+        let mut unstored = if fresh { begin.clone() } else { Vec::new() };
+        let mut so_far: Vec<Item> = loaded.rounds.into_iter().flatten().collect();
+        if fresh {
+            so_far = begin;
+        }
         let mut known = loaded.before.clone();
         known.extend(so_far.iter().cloned());
         let mut done = footers_of(&so_far);
@@ -294,7 +301,8 @@ impl Turns {
                         items.extend(session.answer_drafts(answers));
                         done.extend(drafts.iter().map(|draft| Footer::prepared(&draft.call)));
                     }
-                    history::append(&self.work, run.lease, run.turn, round, &items).await?;
+                    unstored.extend(items.iter().cloned());
+                    history::append(&self.work, run.lease, run.turn, round, &std::mem::take(&mut unstored)).await?;
                     known.extend(items);
                     done.extend(now_done);
                     round += 1;
@@ -306,22 +314,27 @@ impl Turns {
             }
         };
         metrics::histogram!("agent_loop_rounds").record(f64::from(round));
-        let session_tokens = history::count_tokens(&self.work, run.lease, usage.total()).await?;
-        metrics::histogram!("session_tokens").record(session_tokens as f64);
-        if session_tokens > self.settings.session_tokens_alert {
-            tracing::warn!(thread.tokens = session_tokens, "a thread has used many tokens");
-        }
         let answer = Item::Assistant {
             text: outcome.text.clone(),
             departments: outcome.departments.clone(),
             fetched_for: (!outcome.departments.is_empty()).then(|| run.asker.person.clone()),
         };
-        let mut answer = vec![answer];
+        unstored.push(answer);
         if let Some(stop) = outcome.stop {
-            answer.push(Item::Note { text: format!("stopped: {}", stop.code()), departments: Vec::new() });
+            unstored.push(Item::Note { text: format!("{STOPPED}{}", stop.code()), departments: Vec::new() });
         }
-        history::append_answer(&self.work, run.lease, run.turn, &answer).await?;
+        history::append_answer(&self.work, run.lease, run.turn, &unstored, usage.total()).await?;
         Ok(outcome)
+    }
+
+    /// After the answer is out: nobody waits for a count.
+    async fn watch_tokens(&self, run: &Run<'_>) -> Result<(), JobError> {
+        let tokens = history::session_tokens(&self.work, run.thread).await?;
+        metrics::histogram!("session_tokens").record(tokens as f64);
+        if tokens > self.settings.session_tokens_alert {
+            tracing::warn!(thread.tokens = tokens, "a thread has used many tokens");
+        }
+        Ok(())
     }
 
     /// A turn's worth, less what the request's earlier turns used: the limits are per request of a person. A
@@ -466,15 +479,15 @@ impl Turns {
     async fn deliver(&self, key: &str, place: &Place, bodies: &[Body]) -> Result<(), JobError> {
         let keys: Vec<String> = (0..bodies.len()).map(|i| format!("{key}:{i}")).collect();
         if let ([key], [body]) = (keys.as_slice(), bodies) {
-            // Nearly always: one statement, which needs no transaction around it.
-            outbox::want(&mut *self.records.quick().acquire().await?, key, place, body, HOLD).await?;
-        } else {
-            let mut tx = self.records.begin().await?;
-            for (key, body) in keys.iter().zip(bodies) {
-                outbox::want(&mut tx, key, place, body, HOLD).await?;
-            }
-            tx.commit().await?;
+            // Nearly always.
+            self.outbox.say(key, place, body, HOLD).await?;
+            return Ok(());
         }
+        let mut tx = self.records.begin().await?;
+        for (key, body) in keys.iter().zip(bodies) {
+            outbox::want(&mut tx, key, place, body, HOLD).await?;
+        }
+        tx.commit().await?;
         for key in &keys {
             self.outbox.drive(key).await?;
         }
@@ -554,7 +567,7 @@ fn stored(answer: Vec<Item>, done: Vec<Footer>, known: Vec<Item>, shortened: boo
                 outcome.text = text;
                 outcome.departments = departments;
             }
-            Item::Note { text, .. } => outcome.stop = text.strip_prefix("stopped: ").and_then(Stop::from_code),
+            Item::Note { text, .. } => outcome.stop = text.strip_prefix(STOPPED).and_then(Stop::from_code),
             _ => {}
         }
     }

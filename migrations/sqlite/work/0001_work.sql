@@ -32,7 +32,10 @@ CREATE TABLE history (
     turn   TEXT NOT NULL,
     round  INTEGER NOT NULL,
     items  TEXT NOT NULL CHECK (json_valid(items)),
+    -- what the row costs when it is shown to a model again
     tokens INTEGER NOT NULL,
+    -- what the model used for the turn, on its answer
+    spent  INTEGER NOT NULL DEFAULT 0,
     at     INTEGER NOT NULL,
     PRIMARY KEY (thread, seq),
     UNIQUE (thread, turn, round)
@@ -50,3 +53,8 @@ CREATE TABLE threads (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX threads_by_age ON threads (at);
+
+CREATE TRIGGER history_counts_tokens AFTER INSERT ON history WHEN NEW.spent > 0
+BEGIN
+    UPDATE threads SET tokens = tokens + NEW.spent WHERE thread = NEW.thread;
+END;
