@@ -462,10 +462,10 @@ fn note(proposal: &Proposal) -> String {
     let id = &proposal.id;
     match proposal.state {
         ProposalState::Done => {
-            let number = proposal.result.as_ref().and_then(|r| r.get("code_sales")).and_then(Value::as_str);
-            let number = number.unwrap_or("(no number)");
+            let number = proposal.result.as_ref().and_then(|r| r.get("code_sales")).unwrap_or(&Value::Null);
+            let row = serde_json::json!({ "code_sales": number });
             format!(
-                "Proposal {id} ({what}) was confirmed by the person and is written as {number}. The receipt is shown already."
+                "Proposal {id} ({what}) was confirmed by the person and is written: {row}. The receipt is shown already."
             )
         }
         ProposalState::Failed => {

@@ -94,11 +94,11 @@ words! {
     /// The heading while a manager has not decided.
     awaiting_title() { ja: "責任者の承認待ちです", en: "Waiting for a manager's approval" }
     /// The heading after a definite refusal.
-    failed_add_title() { ja: "⚠️ 登録できませんでした", en: "⚠️ Not registered" }
+    failed_add_title() { ja: "⚠ 登録できませんでした", en: "⚠ Not registered" }
     /// The heading after a definite refusal.
-    failed_cancel_title() { ja: "⚠️ 取り消せませんでした", en: "⚠️ The sale was not cancelled" }
+    failed_cancel_title() { ja: "⚠ 取り消せませんでした", en: "⚠ The sale was not cancelled" }
     /// The heading when nobody knows whether a write happened.
-    unknown_title() { ja: "⚠️ 結果を確認できませんでした", en: "⚠️ The outcome is not known" }
+    unknown_title() { ja: "⚠ 結果を確認できませんでした", en: "⚠ The outcome is not known" }
     /// What to do when nobody knows whether a write happened.
     unknown() {
         ja: "処理されたかどうかを確認できません。もう一度ご依頼いただく前に、登録の有無をお確かめください。",

@@ -168,14 +168,23 @@ async fn c07_what_remained_of_a_request_is_carried_out_after_the_press() {
         Say::call("add_sale", json!({"code_customer": "0016", "products": "なす5本", "price": 500})),
         Say::text("登録後に今日の販売をお調べします。"),
         Say::call("get_sales", ask),
-        Say::text("本日の販売は1件です。"),
     ]);
+    // The number is the host's to give: the model may repeat the one from the note, and no other.
+    rig.model.rule(|request| {
+        let note = notes(request).into_iter().find_map(|n| n.split("\"code_sales\":\"").nth(1).map(str::to_owned))?;
+        let number = note.split('"').next()?.to_owned();
+        let looked = results(request).iter().any(|r| r["data"]["sales"].is_array());
+        looked.then(|| Say::text(&format!("本日の販売は1件です（{number}、S20990101000000-ZZZZ）。")))
+    });
     let place = rig.dm(AOKI, "0016になす5本500円で登録して、そのあと今日の販売を見せて").await;
     let card = rig.card(&place).await;
     rig.confirm(AOKI, &card).await;
     rig.becomes(&card, "登録しました").await;
     let rest = shown(&rig.says(&place, "本日の販売は1件です").await);
     assert!(rest.contains("販売検索 0016"), "{rest}");
+    let number = rig.bot_messages(&place).iter().find_map(|m| shown(m).split("販売番号\n").nth(1).map(str::to_owned));
+    let number = number.and_then(|n| n.lines().next().map(str::to_owned)).expect("a number on the receipt");
+    assert!(rest.contains(&number) && rest.contains("確認できない番号") && !rest.contains("S2099"), "{rest}");
     let found = newest_results(&rig);
     assert_eq!(found.last().unwrap()["data"]["sales"][0]["products"], "なす5本", "the new sale is found");
     let told = notes(&rig.model.last()).join("\n");

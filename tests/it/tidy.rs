@@ -536,3 +536,15 @@ fn every_invariant_and_every_crash_window_has_a_test_that_carries_its_number() {
     let missing: Vec<&str> = NUMBERS.into_iter().filter(|n| !named.contains(n)).collect();
     assert!(missing.is_empty(), "no test is named after {missing:?}");
 }
+
+#[test]
+fn i16_no_sentence_of_the_catalogue_holds_an_invisible_character() {
+    let invisible = |c: char| matches!(c, '\u{FE00}'..='\u{FE0F}' | '\u{200B}'..='\u{200F}' | '\u{2060}'..='\u{206F}' | '\u{202A}'..='\u{202E}');
+    for entry in std::fs::read_dir(source::root().join("src/words")).expect("the catalogue") {
+        let path = entry.expect("a file").path();
+        let text = std::fs::read_to_string(&path).expect("text");
+        for (number, line) in text.lines().enumerate() {
+            assert!(!line.contains(invisible), "{}:{}: {line:?}", path.display(), number + 1);
+        }
+    }
+}

@@ -196,8 +196,8 @@ fn the_other_states_say_what_happened() {
     insta::assert_snapshot!(said(Lang::Ja, sale), @r#"
     AwaitingManager: 責任者の承認待ちです / 依頼: 森 あおいさん・上限額を超えるため、依頼者以外のこの部門の責任者の承認が必要です。 / まだ登録されていません。 / 有効期間: 24時間 / ["登録する" (primary) "proposal_confirm"="P-1"] / ["登録しない" (default) "proposal_cancel"="P-1"]
     Claimed: ⏳ 登録しています… / 依頼: 森 あおいさん
-    Failed: ⚠️ 登録できませんでした / お客様が見つからないか、担当部門のお客様ではありません。 / 依頼: 森 あおいさん
-    Unknown: ⚠️ 結果を確認できませんでした / 処理されたかどうかを確認できません。もう一度ご依頼いただく前に、登録の有無をお確かめください。 / 依頼: 森 あおいさん
+    Failed: ⚠ 登録できませんでした / お客様が見つからないか、担当部門のお客様ではありません。 / 依頼: 森 あおいさん
+    Unknown: ⚠ 結果を確認できませんでした / 処理されたかどうかを確認できません。もう一度ご依頼いただく前に、登録の有無をお確かめください。 / 依頼: 森 あおいさん
     Cancelled: 登録しませんでした / 森 あおいさんが取りやめました。
     Expired: 期限切れ / 期限内に確認されなかったため、登録していません。必要な場合はもう一度ご依頼ください。 / 依頼: 森 あおいさん
     Superseded: 新しいカードに置き換えました / このカードからは何も行っていません。新しいカードをご覧ください。 / 依頼: 森 あおいさん
@@ -205,8 +205,8 @@ fn the_other_states_say_what_happened() {
     insta::assert_snapshot!(said(Lang::En, cancellation), @r#"
     AwaitingManager: Waiting for a manager's approval / Asked by 森 あおい. Above the limit: a manager of this department other than the requester has to approve. / Nothing has been cancelled yet. / Valid for 24 h / ["Cancel the sale" (danger) "proposal_confirm"="P-1"] / ["Keep the sale" (default) "proposal_cancel"="P-1"]
     Claimed: ⏳ Cancelling the sale… / Asked by 森 あおい
-    Failed: ⚠️ The sale was not cancelled / There is no such customer in your departments. / Asked by 森 あおい
-    Unknown: ⚠️ The outcome is not known / It may or may not have been carried out. Please check before asking again. / Asked by 森 あおい
+    Failed: ⚠ The sale was not cancelled / There is no such customer in your departments. / Asked by 森 あおい
+    Unknown: ⚠ The outcome is not known / It may or may not have been carried out. Please check before asking again. / Asked by 森 あおい
     Cancelled: The sale was kept / Declined by 森 あおい.
     Expired: Expired / Nobody confirmed in time, so the sale was kept. Please ask again if you still need it. / Asked by 森 あおい
     Superseded: Replaced by a newer card / Nothing was done from this card. Please use the newer one. / Asked by 森 あおい
