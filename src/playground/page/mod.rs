@@ -58,7 +58,11 @@ async fn file(kind: &'static str, text: &'static str) -> Response {
     (headers, text).into_response()
 }
 
-async fn only_this_machine(ConnectInfo(peer): ConnectInfo<SocketAddr>, request: Request, next: Next) -> Response {
+pub(in crate::playground) async fn only_this_machine(
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    request: Request,
+    next: Next,
+) -> Response {
     if peer.ip().to_canonical().is_loopback() && is_ours(request.headers()) {
         next.run(request).await
     } else {

@@ -74,6 +74,7 @@ pub(super) fn change(hub: &Hub, user: &UserId, change: &Change) -> Option<Value>
             .then(|| json!({"status": {"channel": channel, "thread_ts": thread_ts, "text": text}})),
         Change::Prompts { channel, prompts } => (Seed::dm(user) == *channel).then(|| json!({"prompts": prompts})),
         Change::Title { .. } | Change::Session { .. } | Change::Home { .. } | Change::Modal { .. } => None,
+        Change::Reacted { .. } | Change::Filed { .. } | Change::ModalClosed { .. } => None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Signed requests to the bot: events with Slack's retries, presses without.
 
+use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -39,7 +40,7 @@ pub(super) struct Answer {
 #[derive(Debug)]
 pub(super) struct Courier {
     client: Client<HttpConnector, Body>,
-    urls: RwLock<(String, String)>,
+    urls: RwLock<HashMap<Endpoint, String>>,
     secret: Secret,
     clock: Clock,
     retry_scale: f64,
@@ -59,18 +60,15 @@ impl Courier {
         }
     }
 
-    pub(super) fn set_urls(&self, events: &str, interactions: &str) {
-        *self.urls.write().unwrap_or_else(PoisonError::into_inner) = (events.into(), interactions.into());
+    /// An empty URL is none.
+    pub(super) fn set_url(&self, to: Endpoint, url: &str) {
+        self.urls.write().unwrap_or_else(PoisonError::into_inner).insert(to, url.into());
     }
 
     /// Where deliveries go; none until the bot's URLs are set.
     pub(super) fn url(&self, to: Endpoint) -> Option<String> {
         let urls = self.urls.read().unwrap_or_else(PoisonError::into_inner);
-        let url = match to {
-            Endpoint::Events => &urls.0,
-            Endpoint::Interactions => &urls.1,
-        };
-        (!url.is_empty()).then(|| url.clone())
+        urls.get(&to).filter(|url| !url.is_empty()).cloned()
     }
 
     pub(super) fn sign(&self, body: &[u8], content_type: &str) -> SignedRequest {
@@ -110,15 +108,17 @@ impl Courier {
         tokio::time::timeout(ACK, exchange).await.unwrap_or(Err(Failure::Timeout))
     }
 
-    /// Sends a press: once, whatever comes of it.
-    pub(super) async fn press(&self, payload: &Value) -> PressOutcome {
-        let Some(url) = self.url(Endpoint::Interactions) else {
-            return PressOutcome { status: None, warning: true, body: String::new() };
-        };
-        let form =
-            url::form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
+    /// Sends a payload as a form, once, whatever comes of it.
+    pub(super) async fn post_payload(&self, to: Endpoint, payload: &Value) -> Result<Answer, Failure> {
+        self.post_form(to, &[("payload", &payload.to_string())]).await
+    }
+
+    /// Sends a signed form, once.
+    pub(super) async fn post_form(&self, to: Endpoint, fields: &[(&str, &str)]) -> Result<Answer, Failure> {
+        let url = self.url(to).ok_or(Failure::Connection)?;
+        let form = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
         let request = self.sign(form.as_bytes(), "application/x-www-form-urlencoded");
-        outcome(self.send(&url, request, &[]).await)
+        self.send(&url, request, &[]).await
     }
 }
 

@@ -44,13 +44,13 @@ pub(super) fn deleted(world: &mut World, before: &Message, event_ts: &str) -> Ve
     vec![envelope(world, &channel, event)]
 }
 
-/// A person opened the DM's messages tab.
-pub(super) fn home_opened(world: &mut World, user: &str, channel: &Channel, event_ts: &str) -> Value {
+/// A person opened a tab of the app: `messages`, its DM, or `home`.
+pub(super) fn home_opened(world: &mut World, user: &str, channel: &Channel, tab: &str, event_ts: &str) -> Value {
     let mut event = Map::new();
     event.insert("type".into(), "app_home_opened".into());
     event.insert("user".into(), user.into());
     event.insert("channel".into(), channel.id.as_str().into());
-    event.insert("tab".into(), "messages".into());
+    event.insert("tab".into(), tab.into());
     event.insert("event_ts".into(), event_ts.into());
     envelope(world, channel, event)
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -11,9 +11,10 @@ use tokio_util::task::TaskTracker;
 use super::delivery::{Courier, deliver};
 use super::journal::Journal;
 use super::message::{Message, escape};
+use super::people::Refused;
 use super::seed::{Channel, Seed};
 use super::world::{Change, World};
-use super::{Fault, PressOutcome, Refused, Settings, events};
+use super::{Fault, Settings, events};
 use crate::domain::{ChannelId, Clock, Lang, MessageTs, UserId};
 
 /// Slack's life of a `response_url` and how often it may be used.
@@ -26,7 +27,9 @@ const TRIGGER_MS: i64 = 3_000;
 #[derive(Clone, Debug)]
 pub(super) struct ResponseUrl {
     pub(super) user: UserId,
-    pub(super) message: Message,
+    pub(super) channel: ChannelId,
+    /// The message that was pressed; none after a command.
+    pub(super) message: Option<Message>,
     expires: i64,
     left: u32,
 }
@@ -184,7 +187,7 @@ impl Hub {
         self.tell(&events);
     }
 
-    fn tell(self: &Arc<Self>, events: &[Value]) {
+    pub(super) fn tell(self: &Arc<Self>, events: &[Value]) {
         for event in events {
             deliver(self, event);
         }
@@ -206,21 +209,11 @@ impl Hub {
             is_private: true,
             is_im: true,
             is_ext_shared: false,
+            is_mpim: false,
+            is_archived: false,
             members: vec![user.clone(), world.bot.user.clone()],
         };
         self.commit(&mut world, Change::Opened { channel: channel.clone() });
-        Ok(channel)
-    }
-
-    /// A person opens the DM: the bot is told each time, as by Slack.
-    pub(crate) fn open_dm(self: &Arc<Self>, user: &UserId) -> Result<Channel, Refused> {
-        let channel = self.dm(user)?;
-        let event = {
-            let mut world = self.world();
-            let now = world.next_ts(self.clock.now().timestamp_micros());
-            events::home_opened(&mut world, user.as_str(), &channel, now.as_str())
-        };
-        self.tell(&[event]);
         Ok(channel)
     }
 
@@ -253,126 +246,6 @@ impl Hub {
         out
     }
 
-    /// A person writes.
-    pub(crate) fn say(
-        self: &Arc<Self>,
-        user: &str,
-        channel: &str,
-        thread_ts: Option<&str>,
-        text: &str,
-    ) -> Result<MessageTs, Refused> {
-        let user = UserId::new(user);
-        if Seed::dm(&user).as_str() == channel {
-            self.dm(&user)?;
-        }
-        {
-            let world = self.world();
-            world.user(user.as_str()).ok_or(Refused::UserNotFound)?;
-            let there = world.channel(channel).ok_or(Refused::ChannelNotFound)?;
-            if !there.has(&user) {
-                return Err(Refused::NotInChannel);
-            }
-            if thread_ts.is_some_and(|t| world.message(channel, t).is_none()) {
-                return Err(Refused::MessageNotFound);
-            }
-        }
-        let message = self.post(Message {
-            channel: ChannelId::new(channel),
-            ts: MessageTs::new(""),
-            thread_ts: thread_ts.map(MessageTs::new),
-            user,
-            bot_id: None,
-            text: text.into(),
-            blocks: None,
-            metadata: None,
-            edited: None,
-            tombstone: false,
-            only_for: None,
-        });
-        Ok(message.ts)
-    }
-
-    /// A person presses a button. Anybody known may: who may decide is the bot's question.
-    pub(crate) async fn press(
-        &self,
-        user: &str,
-        channel: &str,
-        message_ts: &str,
-        block_id: Option<&str>,
-        action_id: &str,
-    ) -> Result<PressOutcome, Refused> {
-        let payload = self.block_actions(user, channel, message_ts, block_id, action_id)?;
-        Ok(self.courier.press(&payload).await)
-    }
-
-    fn block_actions(
-        &self,
-        user: &str,
-        channel: &str,
-        message_ts: &str,
-        block_id: Option<&str>,
-        action_id: &str,
-    ) -> Result<Value, Refused> {
-        let mut world = self.world();
-        let person = world.user(user).ok_or(Refused::UserNotFound)?.clone();
-        let there = world.channel(channel).ok_or(Refused::ChannelNotFound)?.clone();
-        let private = world.ephemerals(user).iter().find(|m| m.ts.as_str() == message_ts && m.channel == there.id);
-        let message = private.or_else(|| world.message(channel, message_ts)).ok_or(Refused::MessageNotFound)?.clone();
-        let (block_id, element) = message.element(block_id, action_id).ok_or(Refused::ActionNotFound)?;
-        let now = self.clock.now();
-        let mut action = json!({
-            "action_id": action_id,
-            "block_id": block_id,
-            "type": element.get("type"),
-            "action_ts": world.next_ts(now.timestamp_micros()),
-        });
-        for key in ["text", "value", "style"] {
-            if let (Some(value), Some(action)) = (element.get(key), action.as_object_mut()) {
-                action.insert(key.into(), value.clone());
-            }
-        }
-        let ephemeral = message.only_for.is_some();
-        let mut container = json!({
-            "type": "message", "message_ts": message_ts, "channel_id": channel, "is_ephemeral": ephemeral,
-        });
-        if let (Some(thread), Some(container)) = (&message.thread_ts, container.as_object_mut()) {
-            container.insert("thread_ts".into(), thread.as_str().into());
-        }
-        let name = match (there.is_im, there.is_private) {
-            (true, _) => "directmessage",
-            (false, true) => "privategroup",
-            (false, false) => &there.name,
-        };
-        let (trigger, secret) = (self.handle(&mut world), self.handle(&mut world));
-        let mut payload = json!({
-            "type": "block_actions",
-            "user": {"id": person.id, "username": person.name, "name": person.name, "team_id": person.team_id},
-            "api_app_id": world.bot.app_id,
-            "token": "deprecated",
-            "container": container,
-            "trigger_id": trigger,
-            "team": {"id": world.team, "domain": "local"},
-            "enterprise": null,
-            "is_enterprise_install": false,
-            "channel": {"id": channel, "name": name},
-            "state": {"values": {}},
-            "response_url": format!("{}/response/{secret}", self.base),
-            "actions": [action],
-        });
-        if let (false, Some(payload)) = (ephemeral, payload.as_object_mut()) {
-            payload.insert("message".into(), Value::Object(message.to_slack(&world.team, &world.bot, true)));
-        }
-        drop(world);
-        let now = now.timestamp_millis();
-        lock(&self.triggers).retain(|_, (_, expires, _)| *expires + RESPONSE_URL_MS > now);
-        lock(&self.triggers).insert(trigger, (person.id.clone(), now + TRIGGER_MS, false));
-        let mut urls = lock(&self.response_urls);
-        urls.retain(|_, u| u.expires + RESPONSE_URL_MS > now);
-        let url = ResponseUrl { user: person.id, message, expires: now + RESPONSE_URL_MS, left: RESPONSE_URL_USES };
-        urls.insert(secret, url);
-        Ok(payload)
-    }
-
     /// An identifier that cannot be guessed, so that a page of another origin cannot use a `response_url`.
     fn handle(&self, world: &mut World) -> String {
         let mut random = [0_u8; 16];
@@ -380,6 +253,34 @@ impl Hub {
             tracing::error!(%error, "no random numbers: identifiers are merely unique");
         }
         format!("{}.{}", world.next_id(), hex::encode(random))
+    }
+
+    /// A `trigger_id` for what a person just did.
+    pub(super) fn new_trigger(&self, world: &mut World, user: &UserId) -> String {
+        let trigger = self.handle(world);
+        let now = self.clock.now_ms();
+        let mut triggers = lock(&self.triggers);
+        triggers.retain(|_, (_, expires, _)| *expires + RESPONSE_URL_MS > now);
+        triggers.insert(trigger.clone(), (user.clone(), now + TRIGGER_MS, false));
+        trigger
+    }
+
+    /// A `response_url` for what a person just did.
+    pub(super) fn new_response_url(
+        &self,
+        world: &mut World,
+        user: &UserId,
+        channel: ChannelId,
+        message: Option<Message>,
+    ) -> String {
+        let secret = self.handle(world);
+        let now = self.clock.now_ms();
+        let mut urls = lock(&self.response_urls);
+        urls.retain(|_, u| u.expires + RESPONSE_URL_MS > now);
+        let expires = now + RESPONSE_URL_MS;
+        let url = ResponseUrl { user: user.clone(), channel, message, expires, left: RESPONSE_URL_USES };
+        urls.insert(secret.clone(), url);
+        format!("{}/response/{secret}", self.base)
     }
 
     /// Uses a `response_url` once.

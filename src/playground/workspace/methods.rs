@@ -46,11 +46,10 @@ pub(super) fn call(hub: &Arc<Hub>, method: &str, args: &Args) -> Answer {
 pub(super) fn respond(hub: &Arc<Hub>, url: &ResponseUrl, args: &Args) -> Answer {
     let flag = |key: &str| is_true(args.get(key));
     let world = hub.world();
-    let original = &url.message;
-    let current = match &original.only_for {
+    let current = url.message.as_ref().and_then(|original| match &original.only_for {
         Some(user) => world.ephemerals(user.as_str()).iter().find(|m| m.ts == original.ts).cloned(),
         None => world.message(original.channel.as_str(), original.ts.as_str()).cloned(),
-    };
+    });
     drop(world);
     if flag("delete_original") {
         if let Some(message) = current {
@@ -67,7 +66,7 @@ pub(super) fn respond(hub: &Arc<Hub>, url: &ResponseUrl, args: &Args) -> Answer 
     }
     let public = str_arg(args, "response_type") == Some("in_channel");
     let message = Message {
-        channel: original.channel.clone(),
+        channel: url.channel.clone(),
         thread_ts: thread_arg(args)?,
         only_for: (!public).then(|| url.user.clone()),
         ..bot_message(&hub.world(), content)
@@ -151,17 +150,11 @@ pub(super) fn refuse(invalid: Invalid) -> ApiError {
 /// A message of the bot, still without a place.
 fn bot_message(world: &World, content: Content) -> Message {
     Message {
-        channel: ChannelId::new(""),
-        ts: MessageTs::new(""),
-        thread_ts: None,
-        user: world.bot.user.clone(),
         bot_id: Some(world.bot.bot_id.clone()),
         text: content.text,
         blocks: content.blocks,
         metadata: content.metadata,
-        edited: None,
-        tombstone: false,
-        only_for: None,
+        ..Message::blank(ChannelId::new(""), world.bot.user.clone())
     }
 }
 

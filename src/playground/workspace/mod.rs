@@ -10,9 +10,11 @@ mod conversations;
 mod delivery;
 mod events;
 mod hub;
+mod interactions;
 mod journal;
 mod message;
 mod methods;
+mod people;
 mod seed;
 mod surfaces;
 #[cfg(test)]
@@ -30,8 +32,10 @@ use serde_json::{Map, Value};
 use tokio::net::TcpListener;
 
 pub(crate) use self::hub::Hub;
+pub use self::interactions::{Place, PressOutcome, SubmitOutcome};
 use self::journal::Journal;
-pub use self::message::Message;
+pub use self::message::{File, Message, Reaction};
+pub use self::people::Refused;
 pub use self::seed::{Bot, Channel, Seed, User};
 pub(crate) use self::world::Change;
 pub use self::world::World;
@@ -51,32 +55,16 @@ pub struct Settings {
     pub retry_scale: f64,
     /// People, channels, bot.
     pub seed: Seed,
+    /// What the app was granted at its installation.
+    pub scopes: Vec<String>,
+    /// The events the app asked to be told, with `message.channels`, `message.im` and their like.
+    pub events: Vec<String>,
     /// Where the time comes from.
     pub clock: Clock,
     /// A line at the top of the page, such as who answers.
     pub banner: Option<fn(Lang) -> String>,
     /// Requests a person can click into the composer.
     pub examples: fn(Lang) -> Vec<String>,
-}
-
-/// Why a person's action was refused by the workspace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
-    /// No such conversation.
-    #[error("no such conversation")]
-    ChannelNotFound,
-    /// The person is not in it.
-    #[error("the person is not in the conversation")]
-    NotInChannel,
-    /// No such person.
-    #[error("no such person")]
-    UserNotFound,
-    /// No such message, or the person cannot see it.
-    #[error("no such message")]
-    MessageNotFound,
-    /// The message has no such button.
-    #[error("no such button on the message")]
-    ActionNotFound,
 }
 
 /// Why a workspace did not start.
@@ -88,17 +76,6 @@ pub enum StartError {
     /// The listener.
     #[error("the workspace's listener cannot be used: {0}")]
     Listener(std::io::Error),
-}
-
-/// What became of a press.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PressOutcome {
-    /// The bot's HTTP status; none when it did not answer within 3 s or could not be reached.
-    pub status: Option<u16>,
-    /// The person sees Slack's warning triangle: anything but 200 within 3 s.
-    pub warning: bool,
-    /// The bot's answer, up to 64 KiB.
-    pub body: String,
 }
 
 /// A recorded call of the Web API, or of a `response_url` (method `response_url`).
@@ -145,12 +122,16 @@ pub struct SignedRequest {
 }
 
 /// Which of the bot's URLs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Endpoint {
     /// Events API.
     Events,
-    /// Buttons.
+    /// Buttons and modals.
     Interactions,
+    /// Slash commands.
+    Commands,
+    /// Options of external selects.
+    Options,
 }
 
 /// An event on its way to the bot.
@@ -173,6 +154,22 @@ pub struct Attempt {
     pub status: Option<u16>,
 }
 
+/// What `manifest.yaml` asks to be granted.
+const SCOPES: [&str; 8] = [
+    "app_mentions:read",
+    "assistant:write",
+    "channels:history",
+    "chat:write",
+    "groups:history",
+    "im:history",
+    "mpim:history",
+    "users:read",
+];
+
+/// What `manifest.yaml` asks to be told.
+const EVENTS: [&str; 6] =
+    ["app_home_opened", "app_mention", "message.channels", "message.groups", "message.im", "message.mpim"];
+
 impl Settings {
     /// In memory, with secrets made for this run, Slack's own schedule, no banner and no examples.
     pub fn new(seed: Seed, clock: Clock) -> Self {
@@ -188,6 +185,8 @@ impl Settings {
             bot_token: Secret::new(format!("xoxb-local-{token}")),
             retry_scale: 1.0,
             seed,
+            scopes: SCOPES.map(str::to_owned).to_vec(),
+            events: EVENTS.map(str::to_owned).to_vec(),
             clock,
             banner: None,
             examples: |_| Vec::new(),
@@ -263,7 +262,14 @@ impl Workspace {
 
     /// Where deliveries go from now on; before this nothing is delivered.
     pub fn set_bot_urls(&self, events: &str, interactions: &str) {
-        self.hub.courier.set_urls(events, interactions);
+        self.hub.courier.set_url(Endpoint::Events, events);
+        self.hub.courier.set_url(Endpoint::Interactions, interactions);
+    }
+
+    /// Where slash commands and look-ups of options go; while these are not set people cannot use either.
+    pub fn set_more_urls(&self, commands: &str, options: &str) {
+        self.hub.courier.set_url(Endpoint::Commands, commands);
+        self.hub.courier.set_url(Endpoint::Options, options);
     }
 
     /// A person writes, in Slack's form: `& < >` escaped, mentions as `<@U…>`. Deliveries follow in the background.

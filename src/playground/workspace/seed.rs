@@ -114,6 +114,12 @@ pub struct Channel {
     pub is_im: bool,
     /// Shared with another workspace.
     pub is_ext_shared: bool,
+    /// A DM of several people.
+    #[serde(default)]
+    pub is_mpim: bool,
+    /// Read-only for ever.
+    #[serde(default)]
+    pub is_archived: bool,
     /// Everybody in it, the bot included where it was invited.
     pub members: Vec<UserId>,
 }
@@ -127,6 +133,8 @@ impl Channel {
             is_private: false,
             is_im: false,
             is_ext_shared: false,
+            is_mpim: false,
+            is_archived: false,
             members: members.iter().map(|m| UserId::new(*m)).collect(),
         }
     }
@@ -134,6 +142,15 @@ impl Channel {
     /// A private channel with these members.
     pub fn private(id: &str, name: &str, members: &[&str]) -> Self {
         Self { is_private: true, ..Self::public(id, name, members) }
+    }
+
+    /// The name that payloads give it.
+    pub(super) fn payload_name(&self) -> &str {
+        match (self.is_im, self.is_private) {
+            (true, _) => "directmessage",
+            (false, true) => "privategroup",
+            (false, false) => &self.name,
+        }
     }
 
     /// Whether the person takes part.

@@ -90,7 +90,12 @@ pub(super) fn set_status(hub: &Hub, args: &Args) -> Answer {
     let (channel, thread_ts) = assistant_thread(hub, args)?;
     let text = str_arg(args, "status").ok_or("invalid_arguments")?.to_owned();
     let until = hub.clock.now_ms() + STATUS_MS;
-    hub.commit(&mut hub.world(), Change::Status { channel, thread_ts, text, until });
+    let loading = args.get("loading_messages").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    if loading.len() > 10 {
+        return Err("invalid_arguments".into());
+    }
+    let loading = loading.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+    hub.commit(&mut hub.world(), Change::Status { channel, thread_ts, text, until, loading });
     Ok(json!({}))
 }
 

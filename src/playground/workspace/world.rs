@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::message::Message;
+use super::message::{File, Message, Reaction};
 use super::seed::{Bot, Channel, Seed, User};
 use super::{Call, Delivery};
 use crate::domain::{ChannelId, MessageTs, TeamId, UserId};
@@ -28,8 +28,20 @@ pub(crate) enum Change {
     Deleted { channel: ChannelId, ts: MessageTs, only_for: Option<UserId> },
     /// A DM exists from now on.
     Opened { channel: Channel },
+    /// Somebody gave or took back a reaction.
+    Reacted { channel: ChannelId, ts: MessageTs, user: UserId, name: String, on: bool },
+    /// A file's bytes, in base64, from now on to be had.
+    Filed { file: File, data: String },
     /// The line "… is looking it up"; empty text ends it.
-    Status { channel: ChannelId, thread_ts: MessageTs, text: String, until: i64 },
+    Status {
+        channel: ChannelId,
+        thread_ts: MessageTs,
+        text: String,
+        until: i64,
+        /// What a client shows in turns instead of `text`.
+        #[serde(default)]
+        loading: Vec<String>,
+    },
     /// The title of a thread with the bot.
     Title { channel: ChannelId, thread_ts: MessageTs, title: String },
     /// What the bot suggests to ask.
@@ -40,16 +52,22 @@ pub(crate) enum Change {
     Home { user: UserId, view: Value },
     /// A modal was opened or updated.
     Modal { view: Value, user: UserId },
+    /// A modal is no longer open.
+    ModalClosed { view_id: String, user: UserId },
 }
 
 impl Change {
     /// Whether Slack would still know it tomorrow.
     pub(super) fn is_durable(&self) -> bool {
         match self {
-            Self::Posted { message } | Self::Updated { message } => message.only_for.is_none(),
+            Self::Posted { message } => message.only_for.is_none(),
+            // A stream is kept as it began and as it ended, not each of its words.
+            Self::Updated { message } => message.only_for.is_none() && !message.streaming,
             Self::Deleted { only_for, .. } => only_for.is_none(),
+            Self::Reacted { .. } | Self::Filed { .. } => true,
             Self::Opened { .. } | Self::Title { .. } | Self::Home { .. } => true,
-            Self::Status { .. } | Self::Prompts { .. } | Self::Session { .. } | Self::Modal { .. } => false,
+            Self::Status { .. } | Self::Prompts { .. } | Self::Session { .. } => false,
+            Self::Modal { .. } | Self::ModalClosed { .. } => false,
         }
     }
 }
@@ -77,7 +95,9 @@ pub struct World {
     prompts: BTreeMap<ChannelId, Value>,
     sessions: BTreeMap<(ChannelId, MessageTs), String>,
     homes: BTreeMap<UserId, Value>,
-    modals: BTreeMap<String, (UserId, Value)>,
+    /// What each person has open, the first at the bottom.
+    modals: BTreeMap<UserId, Vec<Value>>,
+    files: BTreeMap<String, (File, String)>,
     calls: VecDeque<Call>,
     deliveries: VecDeque<Delivery>,
     last_us: i64,
@@ -107,6 +127,7 @@ impl World {
             sessions: BTreeMap::new(),
             homes: BTreeMap::new(),
             modals: BTreeMap::new(),
+            files: BTreeMap::new(),
             calls: VecDeque::new(),
             deliveries: VecDeque::new(),
             last_us: 0,
@@ -194,12 +215,23 @@ impl World {
 
     /// A modal and who has it open.
     pub fn modal(&self, id: &str) -> Option<(&UserId, &Value)> {
-        self.modals.get(id).map(|(u, v)| (u, v))
+        let all = self.modals.iter().flat_map(|(user, views)| views.iter().map(move |v| (user, v)));
+        all.into_iter().find(|(_, v)| v.get("id").and_then(Value::as_str) == Some(id))
     }
 
-    /// The modal last opened or updated for a person.
+    /// The modals a person has open, the first at the bottom.
+    pub fn modals_of(&self, user: &str) -> Vec<&Value> {
+        self.modals.get(&UserId::new(user)).map_or_else(Vec::new, |views| views.iter().collect())
+    }
+
+    /// The modal a person sees: the topmost.
     pub fn modal_of(&self, user: &str) -> Option<&Value> {
-        self.modals.values().filter(|(u, _)| u.as_str() == user).map(|(_, v)| v).next_back()
+        self.modals.get(&UserId::new(user))?.last()
+    }
+
+    /// A file and its bytes in base64.
+    pub(super) fn file(&self, id: &str) -> Option<(&File, &str)> {
+        self.files.get(id).map(|(file, data)| (file, data.as_str()))
     }
 
     /// Recorded Web API calls, oldest first; the last 20,000.
@@ -276,7 +308,16 @@ impl World {
                     self.conversations.insert(channel.id.clone(), c);
                 }
             }
-            Change::Status { channel, thread_ts, text, until } => {
+            Change::Reacted { channel, ts, user, name, on } => {
+                let found = self.conversations.get_mut(channel).and_then(|c| c.messages.get_mut(ts));
+                if let Some(message) = found {
+                    react(&mut message.reactions, user, name, *on);
+                }
+            }
+            Change::Filed { file, data } => {
+                self.files.insert(file.id.clone(), (file.clone(), data.clone()));
+            }
+            Change::Status { channel, thread_ts, text, until, .. } => {
                 let key = (channel.clone(), thread_ts.clone());
                 if text.is_empty() {
                     self.statuses.remove(&key);
@@ -297,8 +338,15 @@ impl World {
                 self.homes.insert(user.clone(), view.clone());
             }
             Change::Modal { view, user } => {
-                let id = view.get("id").and_then(Value::as_str).unwrap_or("").to_owned();
-                self.modals.insert(id, (user.clone(), view.clone()));
+                let open = self.modals.entry(user.clone()).or_default();
+                match open.iter_mut().find(|v| v.get("id") == view.get("id")) {
+                    Some(old) => *old = view.clone(),
+                    None => open.push(view.clone()),
+                }
+            }
+            Change::ModalClosed { view_id, user } => {
+                let open = self.modals.entry(user.clone()).or_default();
+                open.retain(|v| v.get("id").and_then(Value::as_str) != Some(view_id));
             }
         }
     }
@@ -324,4 +372,15 @@ impl World {
         });
         self.last_us = self.last_us.max(us.unwrap_or(0));
     }
+}
+
+fn react(reactions: &mut Vec<Reaction>, user: &UserId, name: &str, on: bool) {
+    let given = reactions.iter_mut().find(|r| r.name == name);
+    match (given, on) {
+        (Some(reaction), true) if !reaction.users.contains(user) => reaction.users.push(user.clone()),
+        (Some(reaction), false) => reaction.users.retain(|u| u != user),
+        (None, true) => reactions.push(Reaction { name: name.to_owned(), users: vec![user.clone()] }),
+        (Some(_), true) | (None, false) => {}
+    }
+    reactions.retain(|r| !r.users.is_empty());
 }
