@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::message::{File, Message, Reaction};
-use super::seed::{Bot, Channel, Seed, User};
+use super::seed::{Bot, Channel, Group, Seed, User};
 use super::{Call, Delivery};
 use crate::domain::{ChannelId, MessageTs, TeamId, UserId};
 
@@ -87,6 +87,7 @@ pub struct World {
     /// Tells the runs of one workspace apart: milliseconds at its start, in hexadecimal.
     pub(super) run: String,
     users: Vec<User>,
+    groups: Vec<Group>,
     order: Vec<ChannelId>,
     conversations: BTreeMap<ChannelId, Conversation>,
     ephemerals: BTreeMap<UserId, Vec<Message>>,
@@ -118,6 +119,7 @@ impl World {
             bot: seed.bot,
             run: format!("{started_ms:X}"),
             users: seed.users,
+            groups: seed.groups,
             order,
             conversations,
             ephemerals: BTreeMap::new(),
@@ -143,6 +145,11 @@ impl World {
     /// A person; not the bot.
     pub fn user(&self, id: &str) -> Option<&User> {
         self.users.iter().find(|u| u.id.as_str() == id)
+    }
+
+    /// The user groups.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
     }
 
     /// A conversation.
@@ -253,6 +260,12 @@ impl World {
         self.statuses.iter().filter(move |(_, (_, until))| *until > now).map(|((c, t), (s, _))| (c, t, s.as_str()))
     }
 
+    /// Streams do not outlive the run that carried them: what is left of them is an ordinary message.
+    pub(super) fn end_streams(&mut self) {
+        let all = self.conversations.values_mut().flat_map(|c| c.messages.values_mut());
+        all.for_each(|m| m.streaming = false);
+    }
+
     /// A `ts` later than all before it.
     pub(super) fn next_ts(&mut self, now_us: i64) -> MessageTs {
         self.last_us = now_us.max(self.last_us + 1);
@@ -263,6 +276,12 @@ impl World {
     pub(super) fn next_id(&mut self) -> u64 {
         self.last_id += 1;
         self.last_id
+    }
+
+    /// An id of Slack's form, such as `F…`, never used before in any run.
+    pub(super) fn new_id(&mut self, letter: &str) -> String {
+        let number = self.next_id();
+        format!("{letter}{}{number:04}", self.run)
     }
 
     pub(super) fn record_call(&mut self, call: Call) {
