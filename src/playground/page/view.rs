@@ -37,7 +37,7 @@ pub(super) fn state(hub: &Hub, user: &str) -> Result<Value, Refused> {
     let statuses: Vec<Value> = world
         .active_statuses(hub.now_ms())
         .filter(|(c, ..)| world.is_in(&me.id, c))
-        .map(|(channel, thread, text)| json!({"channel": channel, "thread_ts": thread, "text": text}))
+        .map(|(channel, thread, text, _)| json!({"channel": channel, "thread_ts": thread, "text": text}))
         .collect();
     let dm = Seed::dm(&me.id);
     Ok(json!({
@@ -64,7 +64,7 @@ pub(super) fn change(hub: &Hub, user: &UserId, change: &Change) -> Option<Value>
             let mine = message.only_for.as_ref().is_none_or(|u| u == user);
             (mine && world.is_in(user, &message.channel)).then(|| json!({"message": message_view(&world, message)}))
         }
-        Change::Deleted { channel, ts, only_for } => {
+        Change::Deleted { channel, ts, only_for, .. } => {
             let mine = only_for.as_ref().is_none_or(|u| u == user);
             (mine && world.is_in(user, channel)).then(|| json!({"deleted": {"channel": channel, "ts": ts}}))
         }

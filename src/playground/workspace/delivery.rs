@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Method, Request};
@@ -15,8 +15,8 @@ use serde_json::Value;
 use sha2::Sha256;
 use tokio::task::JoinHandle;
 
-use super::{Attempt, Delivery, Endpoint, Hub, Misdelivery, PressOutcome, SignedRequest};
-use crate::domain::{Clock, Secret};
+use super::{Attempt, Delivery, Endpoint, Hub, Interaction, Misdelivery, PressOutcome, SignedRequest};
+use crate::domain::{ChannelId, Clock, MessageTs, Secret, UserId};
 
 /// How long Slack waits for an answer.
 const ACK: Duration = Duration::from_secs(3);
@@ -111,18 +111,42 @@ impl Courier {
         };
         tokio::time::timeout(ACK, exchange).await.unwrap_or(Err(Failure::Timeout))
     }
+}
 
+/// An answer's status and how many milliseconds it took.
+fn seen(answer: &Result<Answer, Failure>, begun: Instant) -> (Option<u16>, Option<i64>) {
+    let status = answer.as_ref().ok().map(|a| a.status);
+    (status, status.and_then(|_| i64::try_from(begun.elapsed().as_millis()).ok()))
+}
+
+/// What a person used, for the ledger.
+pub(super) struct Used {
+    pub(super) user: UserId,
+    pub(super) kind: &'static str,
+    pub(super) message: Option<(ChannelId, MessageTs)>,
+    pub(super) action: String,
+}
+
+impl Hub {
     /// Sends a payload as a form, once, whatever comes of it.
-    pub(super) async fn post_payload(&self, to: Endpoint, payload: &Value) -> Result<Answer, Failure> {
-        self.post_form(to, &[("payload", &payload.to_string())]).await
+    pub(super) async fn post_payload(&self, to: Endpoint, used: Used, payload: &Value) -> Result<Answer, Failure> {
+        self.post_form(to, used, &[("payload", &payload.to_string())]).await
     }
 
     /// Sends a signed form, once.
-    pub(super) async fn post_form(&self, to: Endpoint, fields: &[(&str, &str)]) -> Result<Answer, Failure> {
-        let url = self.url(to).ok_or(Failure::Connection)?;
+    pub(super) async fn post_form(&self, to: Endpoint, used: Used, fields: &[(&str, &str)]) -> Result<Answer, Failure> {
+        let url = self.courier.url(to).ok_or(Failure::Connection)?;
         let form = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
-        let request = self.sign(form.as_bytes(), "application/x-www-form-urlencoded");
-        self.send(&url, request, &[]).await
+        let request = self.courier.sign(form.as_bytes(), "application/x-www-form-urlencoded");
+        let (at, begun) = (self.clock.now_ms(), Instant::now());
+        let answer = self.courier.send(&url, request.clone(), &[]).await;
+        let (status, took_ms) = seen(&answer, begun);
+        let Used { user, kind, message, action } = used;
+        let kind = kind.to_owned();
+        let done = Interaction { at, user, kind, message, action, request, status, took_ms };
+        self.world().ledger.interacted(done);
+        self.changed();
+        answer
     }
 }
 
@@ -151,6 +175,7 @@ struct Parcel {
     url: String,
     event_id: String,
     kind: String,
+    message: Option<(ChannelId, MessageTs)>,
     body: Bytes,
 }
 
@@ -203,14 +228,18 @@ fn parcels(hub: &Hub, envelopes: &[Value]) -> Vec<Parcel> {
     let parcel = |envelope: &Value| {
         let text = |pointer: &str| envelope.pointer(pointer).and_then(Value::as_str).unwrap_or("").to_owned();
         let (event_id, kind) = (text("/event_id"), text("/event/type"));
+        let ts = ["/event/message/ts", "/event/deleted_ts", "/event/item/ts", "/event/ts"];
+        let ts = ts.into_iter().map(text).find(|ts| !ts.is_empty());
+        let channel = ["/event/channel", "/event/item/channel"].into_iter().map(text).find(|c| !c.is_empty());
+        let message = channel.zip(ts).map(|(channel, ts)| (ChannelId::new(channel), MessageTs::new(ts)));
         let body = Bytes::from(envelope.to_string());
-        Parcel { url: url.clone(), event_id, kind, body }
+        Parcel { url: url.clone(), event_id, kind, message, body }
     };
     let parcels: Vec<Parcel> = envelopes.iter().map(parcel).collect();
     let mut world = hub.world();
     for parcel in &parcels {
-        let (event_id, kind) = (parcel.event_id.clone(), parcel.kind.clone());
-        world.record_delivery(Delivery { event_id, kind, attempts: Vec::new() });
+        let Parcel { event_id, kind, message, .. } = parcel.clone();
+        world.ledger.delivering(Delivery { event_id, kind, message, attempts: Vec::new(), request: None });
     }
     parcels
 }
@@ -263,12 +292,10 @@ async fn attempts(hub: &Hub, parcel: &Parcel, from: usize) {
         let num = number.to_string();
         let retry = [("x-slack-retry-num", num.as_str()), ("x-slack-retry-reason", reason)];
         let headers: &[(&str, &str)] = if number == 0 { &[] } else { &retry };
-        let at = hub.clock.now_ms();
-        let answer = hub.courier.send(&parcel.url, request, headers).await;
-        let status = answer.as_ref().ok().map(|a| a.status);
-        if let Some(delivery) = hub.world().delivery_mut(event_id) {
-            delivery.attempts.push(Attempt { at, status });
-        }
+        let (at, begun) = (hub.clock.now_ms(), Instant::now());
+        let answer = hub.courier.send(&parcel.url, request.clone(), headers).await;
+        let (status, took_ms) = seen(&answer, begun);
+        hub.world().ledger.attempted(event_id, Attempt { at, status, took_ms }, request);
         hub.changed();
         reason = match answer {
             Ok(a) if (200..300).contains(&a.status) => return,

@@ -1,7 +1,7 @@
 //! The one place where a workspace changes: write the line, alter the world, tell everybody.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::Value;
 use tokio::sync::{broadcast, watch};
@@ -19,7 +19,7 @@ use super::seed::{Channel, Seed};
 use super::streams::Stream;
 use super::web_api::ApiError;
 use super::world::{Change, World};
-use super::{Fault, Installation, Misdelivery, Settings, events};
+use super::{Fault, Installation, Misdelivery, Settings, Underneath, events};
 use crate::domain::{ChannelId, Clock, Lang, MessageTs, UserId};
 
 /// Slack's life of a `response_url` and how often it may be used.
@@ -69,6 +69,8 @@ pub(crate) struct Hub {
     misdeliveries: Mutex<VecDeque<Misdelivery>>,
     held: Mutex<Vec<Value>>,
     installation: Mutex<Installation>,
+    /// What the page can see of the bot, if whoever started both allows it.
+    pub(crate) underneath: OnceLock<Underneath>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -104,6 +106,7 @@ impl Hub {
             misdeliveries: Mutex::default(),
             held: Mutex::default(),
             installation: Mutex::default(),
+            underneath: OnceLock::new(),
         }
     }
 
@@ -198,7 +201,8 @@ impl Hub {
                 || world.thread(message.channel.as_str(), message.ts.as_str()).len() < 2;
             let change = if alone {
                 let (channel, ts) = (message.channel.clone(), message.ts.clone());
-                Change::Deleted { channel, ts, only_for: message.only_for.clone() }
+                let thread_ts = message.thread_ts.clone();
+                Change::Deleted { channel, ts, thread_ts, only_for: message.only_for.clone() }
             } else {
                 let gone =
                     Message { tombstone: true, text: String::new(), blocks: None, metadata: None, ..message.clone() };
@@ -398,7 +402,7 @@ impl Hub {
         *lock(&self.installation) = installation;
     }
 
-    pub(super) fn misdeliver(&self, how: Misdelivery, times: u32) {
+    pub(crate) fn misdeliver(&self, how: Misdelivery, times: u32) {
         lock(&self.misdeliveries).extend((0..times).map(|_| how));
     }
 
@@ -411,7 +415,7 @@ impl Hub {
         lock(&self.held)
     }
 
-    pub(super) fn misbehave(&self, method: &str, fault: Fault, times: u32) {
+    pub(crate) fn misbehave(&self, method: &str, fault: Fault, times: u32) {
         let mut faults = lock(&self.faults);
         faults.entry(method.into()).or_default().extend((0..times).map(|_| fault.clone()));
     }

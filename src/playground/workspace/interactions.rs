@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::delivery::outcome;
+use super::delivery::{Used, outcome};
 use super::hub::Hub;
 use super::message::{Message, element_in};
 use super::people::Refused;
 use super::seed::User;
 use super::world::{Change, World};
 use super::{Endpoint, forms, messages, views};
-use crate::domain::UserId;
+use crate::domain::{ChannelId, MessageTs, UserId};
 
 /// A client shows no more options than this.
 const MOST_OPTIONS: usize = 100;
@@ -96,7 +96,8 @@ impl Hub {
         state: Value,
     ) -> Result<PressOutcome, Refused> {
         let payload = self.block_actions(user, place, block_id, action_id, &chosen, state)?;
-        Ok(outcome(self.courier.post_payload(Endpoint::Interactions, &payload).await))
+        let used = used(user, "block_actions", place, action_id);
+        Ok(outcome(self.post_payload(Endpoint::Interactions, used, &payload).await))
     }
 
     fn block_actions(
@@ -162,7 +163,8 @@ impl Hub {
             Value::Object(payload)
         };
         self.courier.url(Endpoint::Options).ok_or(Refused::NotSupported)?;
-        let answer = self.courier.post_payload(Endpoint::Options, &payload).await;
+        let used = used(user, "block_suggestion", place, action_id);
+        let answer = self.post_payload(Endpoint::Options, used, &payload).await;
         let body = answer.ok().filter(|a| a.status == 200).map(|a| a.body).unwrap_or_default();
         let answer: Value = serde_json::from_str(&body).unwrap_or_default();
         let list = ["options", "option_groups"].iter().find_map(|key| answer.get(*key)?.as_array().cloned());
@@ -195,7 +197,8 @@ impl Hub {
             payload.insert("response_urls".into(), json!([]));
             (person.id, Value::Object(payload))
         };
-        let answer = outcome(self.courier.post_payload(Endpoint::Interactions, &payload).await);
+        let used = used(user, "view_submission", Place::View { id: view_id }, view_id);
+        let answer = outcome(self.post_payload(Endpoint::Interactions, used, &payload).await);
         let mut seen = SubmitOutcome { status: answer.status, warning: answer.warning, ..SubmitOutcome::default() };
         if answer.warning {
             return Ok(seen);
@@ -244,7 +247,8 @@ impl Hub {
         self.close(&UserId::new(user), view_id);
         if let Some(payload) = payload {
             // A closed modal shows no warning, whatever the app answers.
-            drop(self.courier.post_payload(Endpoint::Interactions, &payload).await);
+            let used = used(user, "view_closed", Place::View { id: view_id }, view_id);
+            drop(self.post_payload(Endpoint::Interactions, used, &payload).await);
         }
         Ok(())
     }
@@ -297,7 +301,8 @@ impl Hub {
             (fields, url)
         };
         let fields: Vec<(&str, &str)> = fields.iter().map(|(k, v)| (*k, v.as_str())).collect();
-        let outcome = outcome(self.courier.post_form(Endpoint::Commands, &fields).await);
+        let used = Used { user, kind: "command", message: None, action: name.to_owned() };
+        let outcome = outcome(self.post_form(Endpoint::Commands, used, &fields).await);
         if !outcome.warning && !outcome.body.trim().is_empty() {
             let said = match serde_json::from_str(&outcome.body) {
                 Ok(Value::Object(said)) => said,
@@ -311,6 +316,14 @@ impl Hub {
         }
         Ok(outcome)
     }
+}
+
+fn used(user: &str, kind: &'static str, place: Place<'_>, action: &str) -> Used {
+    let message = match place {
+        Place::Message { channel, ts } => Some((ChannelId::new(channel), MessageTs::new(ts))),
+        Place::View { .. } => None,
+    };
+    Used { user: UserId::new(user), kind, message, action: action.to_owned() }
 }
 
 /// A person can choose only what an element offers.

@@ -20,6 +20,7 @@ mod forms;
 mod hub;
 mod interactions;
 mod journal;
+mod ledger;
 mod limits;
 mod message;
 mod messages;
@@ -31,6 +32,7 @@ mod streams;
 mod surfaces;
 #[cfg(test)]
 mod tests;
+mod underneath;
 mod views;
 mod web_api;
 mod world;
@@ -41,16 +43,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::serve::ListenerExt;
-use serde_json::{Map, Value};
 use tokio::net::TcpListener;
 
 pub use self::faults::{Fault, Installation, Misdelivery};
 pub(crate) use self::hub::Hub;
 pub use self::interactions::{Place, PressOutcome, SubmitOutcome};
 use self::journal::Journal;
+pub use self::ledger::{Attempt, Call, Delivery, Interaction};
 pub use self::message::{File, Message, Reaction};
 pub use self::people::Refused;
 pub use self::seed::{Bot, Channel, Group, Seed, User};
+pub use self::underneath::Underneath;
 pub(crate) use self::world::Change;
 pub use self::world::World;
 use super::page;
@@ -100,17 +103,6 @@ pub enum StartError {
     Listener(std::io::Error),
 }
 
-/// A recorded call of the Web API, or of a `response_url` (method `response_url`).
-#[derive(Clone, Debug, PartialEq)]
-pub struct Call {
-    /// Such as `chat.postMessage`.
-    pub method: String,
-    /// The arguments, however they were sent.
-    pub args: Map<String, Value>,
-    /// Milliseconds since the epoch, on the workspace's clock.
-    pub at: i64,
-}
-
 /// A signed request, ready to be sent (or to be spoilt first).
 #[derive(Clone, Debug, PartialEq)]
 pub struct SignedRequest {
@@ -135,26 +127,6 @@ pub enum Endpoint {
     Commands,
     /// Options of external selects.
     Options,
-}
-
-/// An event on its way to the bot.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Delivery {
-    /// The same on each attempt.
-    pub event_id: String,
-    /// The inner event's type, such as `app_mention`.
-    pub kind: String,
-    /// What was tried so far.
-    pub attempts: Vec<Attempt>,
-}
-
-/// One attempt of a delivery.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Attempt {
-    /// Milliseconds since the epoch, on the workspace's clock.
-    pub at: i64,
-    /// The bot's HTTP status; none when it did not answer within 3 s or could not be reached.
-    pub status: Option<u16>,
 }
 
 /// What `manifest.yaml` asks to be granted.
@@ -319,6 +291,18 @@ impl Workspace {
     /// Recorded event deliveries, oldest first; the last 20,000.
     pub fn deliveries(&self) -> Vec<Delivery> {
         self.look(|w| w.deliveries().cloned().collect())
+    }
+
+    /// Recorded presses, modals and commands, oldest first; the last 200.
+    pub fn interactions(&self) -> Vec<Interaction> {
+        self.look(|w| w.interactions().cloned().collect())
+    }
+
+    /// Lets the page look into the bot; only the first time counts.
+    pub fn set_underneath(&self, underneath: Underneath) {
+        if self.hub.underneath.set(underneath).is_err() {
+            tracing::warn!("what is underneath was told already");
+        }
     }
 
     /// Looks at the world at one moment.

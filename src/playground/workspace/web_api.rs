@@ -116,7 +116,7 @@ async fn response_url(State(hub): State<Arc<Hub>>, Path(secret): Path<String>, b
 fn record(hub: &Hub, method: &str, args: &Map<String, Value>) {
     let mut args = args.clone();
     args.remove("token");
-    hub.world().record_call(Call { method: method.into(), args, at: hub.clock.now_ms() });
+    hub.world().ledger.called(Call { method: method.into(), args, at: hub.clock.now_ms() });
     hub.changed();
 }
 

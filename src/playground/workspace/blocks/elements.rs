@@ -117,10 +117,8 @@ impl Check {
                 }
                 self.string(element, "initial_value", 3000, at);
             }
-            "number_input" => {
-                if !element.get("is_decimal_allowed").is_some_and(Value::is_boolean) {
-                    self.fault("missing required field: is_decimal_allowed", at);
-                }
+            "number_input" if !element.get("is_decimal_allowed").is_some_and(Value::is_boolean) => {
+                self.fault("missing required field: is_decimal_allowed", at);
             }
             _ => {}
         }
