@@ -36,7 +36,7 @@ pub(crate) fn router(hub: Arc<Hub>) -> Router {
         .route("/page/state", get(state))
         .route("/page/history", get(history))
         .route("/page/thread", get(thread))
-        .route("/page/bot", get(bot))
+        .route("/page/delivered", get(delivered))
         .route("/page/events", get(events))
         .with_state(Arc::clone(&hub))
         .merge(acts::router(hub))
@@ -104,6 +104,7 @@ async fn history(State(hub): State<Arc<Hub>>, Query(page): Query<Before>) -> Res
     view::history(&hub, &page.user, &page.channel, &page.before).map(Json)
 }
 
+/// A message, or the thread that it begins.
 #[derive(Deserialize)]
 struct Thread {
     #[serde(rename = "as")]
@@ -118,9 +119,10 @@ async fn thread(State(hub): State<Arc<Hub>>, Query(page): Query<Thread>) -> Resu
     view::thread(&hub, &page.user, &page.channel, &page.ts, page.before.as_deref()).map(Json)
 }
 
-/// Whether the bot took what it was told last; `null` before anything was told.
-async fn bot(State(hub): State<Arc<Hub>>) -> Json<Value> {
-    Json(json!({"answers": view::bot_answers(&hub)}))
+/// Whether the bot has taken a message; `null` while nobody has tried to hand it over.
+async fn delivered(State(hub): State<Arc<Hub>>, Query(of): Query<Thread>) -> Result<Json<Value>, Refused> {
+    let taken = view::delivered(&hub, &of.user, &of.channel, &of.ts)?;
+    Ok(Json(json!({"taken": taken})))
 }
 
 /// Changes as they happen, as far as the person may see them. After a gap the page is told to load everything anew.

@@ -15,18 +15,20 @@ const REPLIES: usize = 100;
 /// Who can be chosen, before anybody is.
 pub(super) fn people(hub: &Hub) -> Value {
     let world = hub.world();
-    let people: Vec<Value> = world.users().iter().map(person_view).collect();
+    let people: Vec<Value> = world.users().iter().map(|u| person_view(&world, u)).collect();
     json!({"people": people})
 }
 
-fn person_view(user: &User) -> Value {
+fn person_view(world: &World, user: &User) -> Value {
+    let guest = user.is_restricted || user.is_ultra_restricted;
+    let note = if user.team_id != world.team { Some("outside") } else { guest.then_some("guest") };
     json!({
         "id": user.id,
         "name": user.real_name,
         "handle": user.name,
         "title": user.title,
         "lang": user.lang().code(),
-        "note": (user.is_restricted || user.is_ultra_restricted).then_some("guest"),
+        "note": note,
     })
 }
 
@@ -43,10 +45,24 @@ pub(super) fn state(hub: &Hub, user: &str) -> Result<Value, Refused> {
     let statuses: Vec<Value> = world
         .active_statuses(hub.now_ms())
         .filter(|(c, ..)| world.is_in(&me.id, c))
-        .map(|(channel, thread, text)| json!({"channel": channel, "thread_ts": thread, "text": text}))
+        .map(|(channel, thread, text, loading)| {
+            json!({"channel": channel, "thread_ts": thread, "text": text, "loading": loading})
+        })
         .collect();
+    let mine = |channel: &ChannelId| world.is_in(&me.id, channel);
+    let sessions: Vec<Value> = world
+        .sessions()
+        .filter(|(c, ..)| mine(c))
+        .map(|(channel, thread, status)| json!({"channel": channel, "thread_ts": thread, "status": status}))
+        .collect();
+    let titles: Vec<Value> = world
+        .titles()
+        .filter(|(c, ..)| mine(c))
+        .map(|(channel, thread, title)| json!({"channel": channel, "thread_ts": thread, "title": title}))
+        .collect();
+    let groups: Map<String, Value> = world.groups().iter().map(|g| (g.id.clone(), g.handle.clone().into())).collect();
     let dm = Seed::dm(&me.id);
-    let people: Vec<Value> = world.users().iter().map(person_view).collect();
+    let people: Vec<Value> = world.users().iter().map(|u| person_view(&world, u)).collect();
     Ok(json!({
         "me": {
             "id": me.id, "name": me.real_name, "handle": me.name, "title": me.title, "zone": me.tz, "lang": lang.code(),
@@ -55,14 +71,15 @@ pub(super) fn state(hub: &Hub, user: &str) -> Result<Value, Refused> {
         "bot": {"id": world.bot.user, "name": world.bot.real_name, "handle": world.bot.name},
         "people": people,
         "names": names(&world, &me.id),
-        "groups": {},
+        "groups": groups,
         "channels": channels.iter().map(|c| channel_view(&world, c)).collect::<Vec<_>>(),
         "rooms": rooms,
         "privates": privates,
         "dm": dm,
         "statuses": statuses,
-        "sessions": [],
-        "titles": [],
+        "sessions": sessions,
+        "can_stop": hub.subscribes("agent_session_stopped"),
+        "titles": titles,
         "prompts": world.prompts(dm.as_str()),
         "home": world.home(user),
         "modals": world.modals_of(user),
@@ -108,11 +125,18 @@ pub(super) fn thread(hub: &Hub, user: &str, channel: &str, ts: &str, before: Opt
     Ok(json!({"root": root, "messages": messages, "more": skipped > 0}))
 }
 
-/// Whether the bot took the newest delivery that has been tried; none when nothing was.
-pub(super) fn bot_answers(hub: &Hub) -> Option<bool> {
+/// Whether the bot has taken a message; none when no delivery of it was tried yet.
+pub(super) fn delivered(hub: &Hub, user: &str, channel: &str, ts: &str) -> Result<Option<bool>, Refused> {
+    visible(hub, user, channel)?;
     let world = hub.world();
-    let newest = world.deliveries().filter_map(|d| d.attempts.last()).max_by_key(|a| a.at)?;
-    Some(newest.status.is_some_and(|s| (200..300).contains(&s)))
+    let about = |m: &(ChannelId, MessageTs)| m.0.as_str() == channel && m.1.as_str() == ts;
+    let tried: Vec<bool> = world
+        .deliveries()
+        .filter(|d| d.message.as_ref().is_some_and(about))
+        .flat_map(|d| &d.attempts)
+        .map(|a| a.status.is_some_and(|s| (200..300).contains(&s)))
+        .collect();
+    Ok((!tried.is_empty()).then(|| tried.contains(&true)))
 }
 
 /// A change, if the person may see it.
@@ -129,9 +153,10 @@ pub(super) fn change(hub: &Hub, user: &UserId, change: &Change) -> Option<Value>
             let message = world.message(channel.as_str(), ts.as_str())?;
             here(channel).then(|| message_change(&world, user, message, false))
         }
-        Change::Deleted { channel, ts, only_for } => {
-            (mine(only_for) && here(channel)).then(|| json!({"deleted": {"channel": channel, "ts": ts}}))
-        }
+        Change::Deleted { channel, ts, thread_ts, only_for } => (mine(only_for) && here(channel)).then(|| {
+            let root = thread_ts.as_ref().and_then(|t| under_root(&world, user, channel, t));
+            json!({"deleted": {"channel": channel, "ts": ts, "thread_ts": thread_ts}, "root": root})
+        }),
         Change::Opened { channel } => channel.has(user).then(|| json!({"channel": channel_view(&world, channel)})),
         Change::Status { channel, thread_ts, text, loading, .. } => here(channel)
             .then(|| json!({"status": {"channel": channel, "thread_ts": thread_ts, "text": text, "loading": loading}})),
@@ -149,20 +174,22 @@ pub(super) fn change(hub: &Hub, user: &UserId, change: &Change) -> Option<Value>
     }
 }
 
-/// A message with, for a reply, what now stands under its root, and for a root what stands under itself.
+/// A message, and for a reply what now stands under its root.
 fn message_change(world: &World, user: &UserId, message: &Message, posted: bool) -> Value {
-    let (channel, root) = (message.channel.as_str(), message.root());
-    let all = world.thread(channel, root.as_str());
-    let threads = Threads::of(all, user);
-    let under = |m: &Message| threads.under(m, user);
-    let own = if message.is_reply() { Value::Null } else { under(message) };
-    let mut seen = json!({"message": message_view(world, user, message, own), "posted": posted});
-    if let (true, Some(root), Some(seen)) =
-        (message.is_reply(), world.message(channel, root.as_str()), seen.as_object_mut())
-    {
-        seen.insert("root".into(), json!({"ts": root.ts, "thread": under(root)}));
-    }
-    seen
+    let under = under_root(world, user, &message.channel, message.root());
+    let own = under.as_ref().filter(|_| !message.is_reply()).and_then(|u| u.get("thread")).cloned();
+    json!({
+        "message": message_view(world, user, message, own.unwrap_or_default()),
+        "root": under.filter(|_| message.is_reply()),
+        "posted": posted,
+    })
+}
+
+/// What stands under a root.
+fn under_root(world: &World, user: &UserId, channel: &ChannelId, root: &MessageTs) -> Option<Value> {
+    let root = world.message(channel.as_str(), root.as_str())?;
+    let threads = Threads::of(world.thread(channel.as_str(), root.ts.as_str()), user);
+    Some(json!({"ts": root.ts, "thread": threads.under(root, user)}))
 }
 
 /// Whether the person may act in a conversation.

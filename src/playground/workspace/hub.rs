@@ -1,7 +1,7 @@
 //! The one place where a workspace changes: write the line, alter the world, tell everybody.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::Value;
 use tokio::sync::{broadcast, watch};
@@ -9,12 +9,17 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::delivery::{Courier, deliver};
+use super::files::Upload;
 use super::journal::Journal;
+use super::limits::Limits;
 use super::message::{Message, escape};
+use super::methods::Method;
 use super::people::Refused;
 use super::seed::{Channel, Seed};
+use super::streams::Stream;
+use super::web_api::ApiError;
 use super::world::{Change, World};
-use super::{Fault, Settings, events};
+use super::{Fault, Installation, Misdelivery, Settings, Underneath, events};
 use crate::domain::{ChannelId, Clock, Lang, MessageTs, UserId};
 
 /// Slack's life of a `response_url` and how often it may be used.
@@ -58,6 +63,14 @@ pub(crate) struct Hub {
     faults: Mutex<HashMap<String, VecDeque<Fault>>>,
     response_urls: Mutex<HashMap<String, ResponseUrl>>,
     triggers: Mutex<HashMap<String, (UserId, i64, bool)>>,
+    streams: Mutex<HashMap<(ChannelId, MessageTs), Stream>>,
+    uploads: Mutex<HashMap<String, Upload>>,
+    limits: Option<Limits>,
+    misdeliveries: Mutex<VecDeque<Misdelivery>>,
+    held: Mutex<Vec<Value>>,
+    installation: Mutex<Installation>,
+    /// What the page can see of the bot, if whoever started both allows it.
+    pub(crate) underneath: OnceLock<Underneath>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -70,7 +83,9 @@ impl Hub {
         for change in past {
             world.apply(change);
         }
+        world.end_streams();
         let (changes, _) = broadcast::channel(1024);
+        let limits = settings.limits.then(|| Limits::new(settings.clock.clone(), settings.limit_scale));
         Self {
             courier: Courier::new(settings.signing_secret.clone(), settings.clock.clone(), settings.retry_scale),
             clock: settings.clock.clone(),
@@ -85,6 +100,13 @@ impl Hub {
             faults: Mutex::default(),
             response_urls: Mutex::default(),
             triggers: Mutex::default(),
+            streams: Mutex::default(),
+            uploads: Mutex::default(),
+            limits,
+            misdeliveries: Mutex::default(),
+            held: Mutex::default(),
+            installation: Mutex::default(),
+            underneath: OnceLock::new(),
         }
     }
 
@@ -148,14 +170,19 @@ impl Hub {
         message
     }
 
-    /// Replaces a message's content and tells the bot.
+    /// Gives a message other content, with the mark of an edit, and tells the bot.
     pub(super) fn update(self: &Arc<Self>, before: &Message, mut after: Message) -> Message {
+        if before.text != after.text {
+            after.edited = Some(self.world().next_ts(self.clock.now().timestamp_micros()));
+        }
+        self.replace(before, after)
+    }
+
+    /// Gives a message other content and tells the bot.
+    pub(super) fn replace(self: &Arc<Self>, before: &Message, after: Message) -> Message {
         let events = {
             let mut world = self.world();
             let now = world.next_ts(self.clock.now().timestamp_micros());
-            if before.text != after.text {
-                after.edited = Some(now.clone());
-            }
             self.commit(&mut world, Change::Updated { message: after.clone() });
             let quiet = after.only_for.is_some();
             if quiet { Vec::new() } else { events::changed(&mut world, before, &after, now.as_str()) }
@@ -174,7 +201,8 @@ impl Hub {
                 || world.thread(message.channel.as_str(), message.ts.as_str()).len() < 2;
             let change = if alone {
                 let (channel, ts) = (message.channel.clone(), message.ts.clone());
-                Change::Deleted { channel, ts, only_for: message.only_for.clone() }
+                let thread_ts = message.thread_ts.clone();
+                Change::Deleted { channel, ts, thread_ts, only_for: message.only_for.clone() }
             } else {
                 let gone =
                     Message { tombstone: true, text: String::new(), blocks: None, metadata: None, ..message.clone() };
@@ -187,10 +215,10 @@ impl Hub {
         self.tell(&events);
     }
 
+    /// Delivers what the app asked to be told.
     pub(super) fn tell(self: &Arc<Self>, events: &[Value]) {
-        for event in events {
-            deliver(self, event);
-        }
+        let wanted = events.iter().filter(|e| self.subscribes(&events::subscription(e))).cloned().collect();
+        deliver(self, wanted);
     }
 
     /// The DM of a person with the bot, made when it is first needed.
@@ -217,11 +245,39 @@ impl Hub {
         Ok(channel)
     }
 
-    /// Typed text in Slack's form: escaped, and `@handle` of the bot or a person as a mention.
+    /// The DM of the bot with several people, made when it is first needed.
+    pub(super) fn group_dm(&self, users: &[&str]) -> Result<Channel, Refused> {
+        let mut world = self.world();
+        let mut members: Vec<UserId> = users.iter().map(|u| UserId::new(*u)).collect();
+        if members.iter().any(|u| world.user(u.as_str()).is_none()) {
+            return Err(Refused::UserNotFound);
+        }
+        members.push(world.bot.user.clone());
+        members.sort();
+        members.dedup();
+        let same = |c: &&Channel| {
+            let mut there = c.members.clone();
+            there.sort();
+            c.is_mpim && there == members
+        };
+        if let Some(channel) = world.channels().find(same) {
+            return Ok(channel.clone());
+        }
+        let id = world.new_id("G");
+        let names: Vec<&str> = users.iter().filter_map(|u| world.user(u)).map(|u| u.name.as_str()).collect();
+        let name = format!("mpdm-{}-1", names.join("--"));
+        let channel = Channel { is_mpim: true, members, ..Channel::private(&id, &name, &[]) };
+        self.commit(&mut world, Change::Opened { channel: channel.clone() });
+        Ok(channel)
+    }
+
+    /// Typed text in Slack's form: escaped, and `@handle` of the bot, a person or a group as a mention.
     pub(crate) fn typed(&self, text: &str) -> String {
         let world = self.world();
         let people = world.users().iter().map(|u| (u.name.as_str(), &u.id));
-        let handles: Vec<(&str, &UserId)> = people.chain([(world.bot.name.as_str(), &world.bot.user)]).collect();
+        let people = people.chain([(world.bot.name.as_str(), &world.bot.user)]);
+        let groups = world.groups().iter().map(|g| (g.handle.as_str(), format!("<!subteam^{}|@{}>", g.id, g.handle)));
+        let handles: Vec<(&str, String)> = people.map(|(name, id)| (name, format!("<@{id}>"))).chain(groups).collect();
         let escaped = escape(text);
         let mut parts = escaped.split('@');
         let mut out = parts.next().unwrap_or("").to_owned();
@@ -236,7 +292,10 @@ impl Hub {
             let before = out.chars().next_back();
             let inside_a_word = before.is_some_and(|c| c.is_ascii_alphanumeric());
             match handles.iter().find(|(name, _)| *name == handle) {
-                Some((_, id)) if !inside_a_word => out.push_str(&format!("<@{id}>{rest}")),
+                Some((_, token)) if !inside_a_word => {
+                    out.push_str(token);
+                    out.push_str(rest);
+                }
                 _ => {
                     out.push('@');
                     out.push_str(part);
@@ -247,7 +306,7 @@ impl Hub {
     }
 
     /// An identifier that cannot be guessed, so that a page of another origin cannot use a `response_url`.
-    fn handle(&self, world: &mut World) -> String {
+    pub(super) fn handle(&self, world: &mut World) -> String {
         let mut random = [0_u8; 16];
         if let Err(error) = getrandom::fill(&mut random) {
             tracing::error!(%error, "no random numbers: identifiers are merely unique");
@@ -308,7 +367,55 @@ impl Hub {
         Ok(user.clone())
     }
 
-    pub(super) fn misbehave(&self, method: &str, fault: Fault, times: u32) {
+    pub(super) fn streams(&self) -> MutexGuard<'_, HashMap<(ChannelId, MessageTs), Stream>> {
+        lock(&self.streams)
+    }
+
+    pub(super) fn stream_life_ms(&self) -> i64 {
+        i64::try_from(self.settings.stream_life.as_millis()).unwrap_or(i64::MAX)
+    }
+
+    pub(super) fn uploads(&self) -> MutexGuard<'_, HashMap<String, Upload>> {
+        lock(&self.uploads)
+    }
+
+    /// Counts a call; when it is one too many, after how many seconds the next may come.
+    pub(super) fn limited(&self, method: &Method, channel: &str) -> Result<(), u64> {
+        self.limits.as_ref().map_or(Ok(()), |limits| limits.check(method.rate, method.name, channel))
+    }
+
+    /// The app was granted one of these scopes.
+    pub(super) fn granted(&self, one_of: &[&str]) -> Result<(), ApiError> {
+        let scopes = &self.settings.scopes;
+        if one_of.is_empty() || one_of.iter().any(|needed| scopes.iter().any(|s| s == needed)) {
+            return Ok(());
+        }
+        let extra = vec![("needed", one_of.join(",")), ("provided", scopes.join(","))];
+        Err(ApiError { extra, ..ApiError::from("missing_scope") })
+    }
+
+    pub(super) fn installation(&self) -> Installation {
+        *lock(&self.installation)
+    }
+
+    pub(super) fn set_installation(&self, installation: Installation) {
+        *lock(&self.installation) = installation;
+    }
+
+    pub(crate) fn misdeliver(&self, how: Misdelivery, times: u32) {
+        lock(&self.misdeliveries).extend((0..times).map(|_| how));
+    }
+
+    pub(super) fn next_misdelivery(&self) -> Option<Misdelivery> {
+        lock(&self.misdeliveries).pop_front()
+    }
+
+    /// Events that wait for others to overtake them.
+    pub(super) fn held(&self) -> MutexGuard<'_, Vec<Value>> {
+        lock(&self.held)
+    }
+
+    pub(crate) fn misbehave(&self, method: &str, fault: Fault, times: u32) {
         let mut faults = lock(&self.faults);
         faults.entry(method.into()).or_default().extend((0..times).map(|_| fault.clone()));
     }

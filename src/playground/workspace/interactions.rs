@@ -3,20 +3,22 @@
 //! What it promises: each is one signed, form-encoded request, answered within 3 s or shown to the person as failed, and
 //! never repeated. Whoever sees an element may use it: who may decide is the bot's question.
 
-use std::sync::Arc;
-
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::Endpoint;
-use super::delivery::outcome;
-use super::hub::{Hub, ResponseUrl};
+use super::delivery::{Used, outcome};
+use super::hub::Hub;
 use super::message::{Message, element_in};
 use super::people::Refused;
 use super::seed::User;
-use super::world::World;
-use crate::domain::UserId;
+use super::world::{Change, World};
+use super::{Endpoint, forms, messages, views};
+use crate::domain::{ChannelId, MessageTs, UserId};
+
+/// A client shows no more options than this.
+const MOST_OPTIONS: usize = 100;
 
 /// What holds the element a person uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +96,8 @@ impl Hub {
         state: Value,
     ) -> Result<PressOutcome, Refused> {
         let payload = self.block_actions(user, place, block_id, action_id, &chosen, state)?;
-        Ok(outcome(self.courier.post_payload(Endpoint::Interactions, &payload).await))
+        let used = used(user, "block_actions", place, action_id);
+        Ok(outcome(self.post_payload(Endpoint::Interactions, used, &payload).await))
     }
 
     fn block_actions(
@@ -110,6 +113,7 @@ impl Hub {
         let person = world.user(user).ok_or(Refused::UserNotFound)?.clone();
         let surface = surface(&world, &person, place)?;
         let (block_id, element) = element_in(&surface.blocks, block_id, action_id).ok_or(Refused::ActionNotFound)?;
+        offered(element, chosen)?;
         let mut action = json!({
             "action_id": action_id,
             "block_id": block_id,
@@ -146,28 +150,124 @@ impl Hub {
         action_id: &str,
         query: &str,
     ) -> Result<Vec<Value>, Refused> {
-        let _ = (user, place, block_id, action_id, query);
-        Err(Refused::NotSupported)
+        let payload = {
+            let world = self.world();
+            let person = world.user(user).ok_or(Refused::UserNotFound)?;
+            let surface = surface(&world, person, place)?;
+            element_in(&surface.blocks, Some(block_id), action_id).ok_or(Refused::ActionNotFound)?;
+            let mut payload = interaction(&world, "block_suggestion", person);
+            payload.extend(surface.fields);
+            payload.insert("block_id".into(), block_id.into());
+            payload.insert("action_id".into(), action_id.into());
+            payload.insert("value".into(), query.into());
+            Value::Object(payload)
+        };
+        self.courier.url(Endpoint::Options).ok_or(Refused::NotSupported)?;
+        let used = used(user, "block_suggestion", place, action_id);
+        let answer = self.post_payload(Endpoint::Options, used, &payload).await;
+        let body = answer.ok().filter(|a| a.status == 200).map(|a| a.body).unwrap_or_default();
+        let answer: Value = serde_json::from_str(&body).unwrap_or_default();
+        let list = ["options", "option_groups"].iter().find_map(|key| answer.get(*key)?.as_array().cloned());
+        Ok(list.unwrap_or_default().into_iter().take(MOST_OPTIONS).collect())
     }
 
-    /// A person submits a modal. `values`: `block_id` to `action_id` to `{type, value | selected_option | …}`.
+    /// A person submits the modal they see. `values`: `block_id` to `action_id` to `{type, value | selected_option | …}`.
+    /// What the client can see to be wrong is not sent.
     pub(crate) async fn submit(
         self: &Arc<Self>,
         user: &str,
         view_id: &str,
         values: Value,
     ) -> Result<SubmitOutcome, Refused> {
-        let _ = (user, view_id, values);
-        Err(Refused::NotSupported)
+        let (person, payload) = {
+            let mut world = self.world();
+            let person = world.user(user).ok_or(Refused::UserNotFound)?.clone();
+            let mut view = top(&world, &person.id, view_id)?;
+            let entered = forms::entered(view.get("blocks").unwrap_or(&Value::Null), &values, person.lang());
+            if !entered.errors.is_empty() {
+                return Ok(SubmitOutcome { errors: entered.errors, ..SubmitOutcome::default() });
+            }
+            if let Some(view) = view.as_object_mut() {
+                view.insert("state".into(), json!({"values": entered.values}));
+            }
+            let trigger = self.new_trigger(&mut world, &person.id);
+            let mut payload = interaction(&world, "view_submission", &person);
+            payload.insert("trigger_id".into(), trigger.into());
+            payload.insert("view".into(), view);
+            payload.insert("response_urls".into(), json!([]));
+            (person.id, Value::Object(payload))
+        };
+        let used = used(user, "view_submission", Place::View { id: view_id }, view_id);
+        let answer = outcome(self.post_payload(Endpoint::Interactions, used, &payload).await);
+        let mut seen = SubmitOutcome { status: answer.status, warning: answer.warning, ..SubmitOutcome::default() };
+        if answer.warning {
+            return Ok(seen);
+        }
+        if answer.body.trim().is_empty() {
+            self.close(&person, view_id);
+            seen.closed = true;
+            return Ok(seen);
+        }
+        let told: Value = serde_json::from_str(&answer.body).unwrap_or_default();
+        let view = told.get("view").unwrap_or(&Value::Null);
+        match told.get("response_action").and_then(Value::as_str) {
+            Some("clear") => {
+                self.close_all(&person);
+                seen.closed = true;
+            }
+            Some("errors") => {
+                let errors = told.get("errors").and_then(Value::as_object).into_iter().flatten();
+                seen.errors = errors.filter_map(|(k, v)| Some((k.clone(), v.as_str()?.to_owned()))).collect();
+                seen.warning = seen.errors.is_empty();
+            }
+            Some("update") => seen.warning = views::replace(self, &person, view_id, view).is_err(),
+            Some("push") => seen.warning = views::push(self, &person, view).is_err(),
+            // An object without an action, such as `{}`, closes like no words at all.
+            None if told.is_object() => {
+                self.close(&person, view_id);
+                seen.closed = true;
+            }
+            _ => seen.warning = true,
+        }
+        Ok(seen)
     }
 
-    /// A person closes a modal.
+    /// A person closes the modal they see; the app is told if it asked for that.
     pub(crate) async fn dismiss(self: &Arc<Self>, user: &str, view_id: &str) -> Result<(), Refused> {
-        let _ = (user, view_id);
-        Err(Refused::NotSupported)
+        let payload = {
+            let world = self.world();
+            let person = world.user(user).ok_or(Refused::UserNotFound)?;
+            let view = top(&world, &person.id, view_id)?;
+            let wanted = view.get("notify_on_close").and_then(Value::as_bool).unwrap_or(false);
+            let mut payload = interaction(&world, "view_closed", person);
+            payload.insert("view".into(), view);
+            payload.insert("is_cleared".into(), false.into());
+            wanted.then_some(Value::Object(payload))
+        };
+        self.close(&UserId::new(user), view_id);
+        if let Some(payload) = payload {
+            // A closed modal shows no warning, whatever the app answers.
+            let used = used(user, "view_closed", Place::View { id: view_id }, view_id);
+            drop(self.post_payload(Endpoint::Interactions, used, &payload).await);
+        }
+        Ok(())
     }
 
-    /// A person runs a slash command, such as `/sales`, with what follows it.
+    fn close(&self, user: &UserId, view_id: &str) {
+        let change = Change::ModalClosed { view_id: view_id.to_owned(), user: user.clone() };
+        self.commit(&mut self.world(), change);
+    }
+
+    pub(super) fn close_all(&self, user: &UserId) {
+        let mut world = self.world();
+        let open: Vec<String> = world.modals_of(user.as_str()).into_iter().rev().filter_map(id_of).collect();
+        for view_id in open {
+            self.commit(&mut world, Change::ModalClosed { view_id, user: user.clone() });
+        }
+    }
+
+    /// A person runs a slash command, such as `/sales`, with what follows it. What the bot answers at once is shown to
+    /// them, or to all if it says so.
     pub(crate) async fn command(
         self: &Arc<Self>,
         user: &str,
@@ -175,9 +275,74 @@ impl Hub {
         name: &str,
         text: &str,
     ) -> Result<PressOutcome, Refused> {
-        let _ = (user, channel, name, text);
-        Err(Refused::NotSupported)
+        let user = UserId::new(user);
+        let there = self.member(&user, channel)?;
+        self.courier.url(Endpoint::Commands).ok_or(Refused::NotSupported)?;
+        let (fields, url) = {
+            let mut world = self.world();
+            let person = world.user(user.as_str()).ok_or(Refused::UserNotFound)?.clone();
+            let trigger = self.new_trigger(&mut world, &user);
+            let url = self.new_response_url(&mut world, &user, there.id.clone(), None);
+            let fields: Vec<(&str, String)> = vec![
+                ("token", "deprecated".into()),
+                ("team_id", world.team.to_string()),
+                ("team_domain", "local".into()),
+                ("channel_id", there.id.to_string()),
+                ("channel_name", there.payload_name().into()),
+                ("user_id", user.to_string()),
+                ("user_name", person.name),
+                ("command", name.into()),
+                ("text", text.into()),
+                ("api_app_id", world.bot.app_id.clone()),
+                ("is_enterprise_install", "false".into()),
+                ("response_url", url.clone()),
+                ("trigger_id", trigger),
+            ];
+            (fields, url)
+        };
+        let fields: Vec<(&str, &str)> = fields.iter().map(|(k, v)| (*k, v.as_str())).collect();
+        let used = Used { user, kind: "command", message: None, action: name.to_owned() };
+        let outcome = outcome(self.post_form(Endpoint::Commands, used, &fields).await);
+        if !outcome.warning && !outcome.body.trim().is_empty() {
+            let said = match serde_json::from_str(&outcome.body) {
+                Ok(Value::Object(said)) => said,
+                _ => Map::from_iter([("text".to_owned(), outcome.body.clone().into())]),
+            };
+            let secret = url.rsplit('/').next().unwrap_or("");
+            let shown = self.use_response_url(secret).map(|url| messages::respond(self, &url, &said));
+            if !matches!(shown, Ok(Ok(_))) {
+                tracing::warn!("what the bot answered to a command cannot be shown");
+            }
+        }
+        Ok(outcome)
     }
+}
+
+fn used(user: &str, kind: &'static str, place: Place<'_>, action: &str) -> Used {
+    let message = match place {
+        Place::Message { channel, ts } => Some((ChannelId::new(channel), MessageTs::new(ts))),
+        Place::View { .. } => None,
+    };
+    Used { user: UserId::new(user), kind, message, action: action.to_owned() }
+}
+
+/// A person can choose only what an element offers.
+fn offered(element: &Value, chosen: &Value) -> Result<(), Refused> {
+    let Some(options) = element.get("options").and_then(Value::as_array) else { return Ok(()) };
+    let one = chosen.get("selected_option").filter(|v| !v.is_null());
+    let mut all = one.into_iter().chain(chosen.get("selected_options").and_then(Value::as_array).into_iter().flatten());
+    let known = |o: &Value| options.iter().any(|known| known.get("value") == o.get("value"));
+    if all.all(known) { Ok(()) } else { Err(Refused::NotOffered) }
+}
+
+fn id_of(view: &Value) -> Option<String> {
+    view.get("id").and_then(Value::as_str).map(str::to_owned)
+}
+
+/// The modal a person sees, if it is this one.
+fn top(world: &World, user: &UserId, view_id: &str) -> Result<Value, Refused> {
+    let seen = world.modal_of(user.as_str()).filter(|v| v.get("id").and_then(Value::as_str) == Some(view_id));
+    seen.cloned().ok_or(Refused::ViewNotFound)
 }
 
 /// What every interaction's payload begins with.

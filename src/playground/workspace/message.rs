@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::files::described;
 use super::seed::Bot;
 use crate::domain::{ChannelId, MessageTs, TeamId, UserId};
 
@@ -124,6 +125,10 @@ impl Message {
         if self.tombstone {
             m.insert("subtype".into(), "tombstone".into());
             m.insert("hidden".into(), true.into());
+        } else if !self.files.is_empty() {
+            m.insert("subtype".into(), "file_share".into());
+            m.insert("upload".into(), false.into());
+            m.insert("files".into(), self.files.iter().map(described).collect());
         }
         m.insert("user".into(), self.user.as_str().into());
         m.insert("ts".into(), self.ts.as_str().into());
@@ -148,6 +153,11 @@ impl Message {
         }
         if let Some(at) = &self.edited {
             m.insert("edited".into(), json!({"user": self.user, "ts": at}));
+        }
+        if !self.reactions.is_empty() {
+            let reactions = self.reactions.iter();
+            let reactions = reactions.map(|r| json!({"name": r.name, "users": r.users, "count": r.users.len()}));
+            m.insert("reactions".into(), reactions.collect());
         }
         if let (true, Some(metadata)) = (with_metadata, &self.metadata) {
             m.insert("metadata".into(), metadata.clone());
@@ -200,6 +210,6 @@ pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-fn unescape(text: &str) -> String {
+pub(super) fn unescape(text: &str) -> String {
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }

@@ -5,15 +5,14 @@
 
 use std::sync::Arc;
 
-use axum::body::Bytes;
-use serde_json::Value;
-
-use super::events;
+use super::files::FILE_BYTES;
 use super::hub::Hub;
 use super::message::Message;
 use super::seed::{Channel, Seed};
 use super::world::Change;
+use super::{events, streams};
 use crate::domain::{ChannelId, MessageTs, UserId};
+use axum::body::Bytes;
 
 /// Why a person's action was refused by the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -84,11 +83,15 @@ impl Hub {
     }
 
     /// The conversation, if this person takes part and it is alive.
-    fn member(&self, user: &UserId, channel: &str) -> Result<Channel, Refused> {
+    pub(super) fn member(&self, user: &UserId, channel: &str) -> Result<Channel, Refused> {
         let world = self.world();
         world.user(user.as_str()).ok_or(Refused::UserNotFound)?;
         let there = world.channel(channel).ok_or(Refused::ChannelNotFound)?;
-        if there.has(user) { Ok(there.clone()) } else { Err(Refused::NotInChannel) }
+        match there.has(user) {
+            false => Err(Refused::NotInChannel),
+            true if there.is_archived => Err(Refused::Archived),
+            true => Ok(there.clone()),
+        }
     }
 
     /// A message in a conversation that this person is in.
@@ -141,12 +144,18 @@ impl Hub {
     /// Whether anything changed.
     pub(super) fn reacted(self: &Arc<Self>, message: &Message, user: &UserId, name: &str, on: bool) -> bool {
         let given = message.reactions.iter().any(|r| r.name == name && r.users.contains(user));
-        if given == on {
+        if given == on || message.tombstone {
             return false;
         }
         let (channel, ts) = (message.channel.clone(), message.ts.clone());
         let change = Change::Reacted { channel, ts, user: user.clone(), name: name.to_owned(), on };
-        self.commit(&mut self.world(), change);
+        let events = {
+            let mut world = self.world();
+            let now = world.next_ts(self.clock.now().timestamp_micros());
+            self.commit(&mut world, change);
+            events::reacted(&mut world, message, user.as_str(), name, on, now.as_str())
+        };
+        self.tell(&events);
         true
     }
 
@@ -173,8 +182,19 @@ impl Hub {
 
     /// A person presses the Stop button of a thread in which the agent works.
     pub(crate) fn press_stop(self: &Arc<Self>, user: &str, channel: &str, thread_ts: &str) -> Result<(), Refused> {
+        let there = self.member(&UserId::new(user), channel)?;
         self.seen(user, channel, thread_ts)?;
-        Err(Refused::NotSupported)
+        if !self.subscribes("agent_session_stopped") {
+            return Err(Refused::NotSupported);
+        }
+        let stopped = streams::stop_by_user(self, channel, thread_ts);
+        let event = {
+            let mut world = self.world();
+            let now = world.next_ts(self.clock.now().timestamp_micros());
+            events::session_stopped(&mut world, user, &there, thread_ts, &stopped, now.as_str())
+        };
+        self.tell(&[event]);
+        Ok(())
     }
 
     /// A person sends a file.
@@ -187,17 +207,16 @@ impl Hub {
         bytes: &Bytes,
     ) -> Result<MessageTs, Refused> {
         let message = self.written(user, channel, thread_ts)?;
-        let _ = (name, bytes, message);
-        Err(Refused::NotSupported)
+        if bytes.len() > FILE_BYTES {
+            return Err(Refused::TooLarge);
+        }
+        let id = self.world().new_id("F");
+        let file = self.keep(id, name, name, bytes);
+        Ok(self.post(Message { files: vec![file], ..message }).ts)
     }
 
     /// Whether the app asked to be told of an event, such as `agent_session_stopped`.
     pub(crate) fn subscribes(&self, event: &str) -> bool {
         self.settings.events.iter().any(|e| e == event)
-    }
-
-    /// A person's Home tab, if the app has published one.
-    pub(crate) fn home(&self, user: &str) -> Option<Value> {
-        self.world().home(user).cloned()
     }
 }

@@ -36,7 +36,7 @@ async function deliver(p) {
     p.busy = false;
     if (state.me.id !== who) return;
     const root = p.thread || ts;
-    if (reachesBot(p)) waitFor(placeOf(p.channel, root));
+    if (reachesBot(p)) waitFor(placeOf(p.channel, root), ts);
     // The message itself comes with the changes; until then the pending one stands for it.
     p.ts = ts;
     if (here() && here().roots.concat(...[...here().threads.values()].map((t) => t.list)).some((m) => m.ts === ts)) forget(p);
@@ -97,8 +97,8 @@ function put(channel, thread, text) {
 // ---------------------------------------------------------------- waiting for the bot
 
 /** Says after a while that nothing has come yet, and whether the bot can be reached at all. */
-function waitFor(place) {
-  state.waits.set(place, { since: Date.now(), told: "" });
+function waitFor(place, ts) {
+  state.waits.set(place, { since: Date.now(), ts, told: "" });
 }
 
 function answered(place, since) {
@@ -118,8 +118,9 @@ async function watch() {
     if (answered(place, wait.since) || waited > STALE_MS) state.waits.delete(place);
     else if (waited > 2500) {
       let reached = true;
+      const channel = place.split("|")[0];
       try {
-        reached = (await read("/page/bot", { as: state.me.id })).answers !== false;
+        reached = (await read("/page/delivered", { as: state.me.id, channel, ts: wait.ts })).taken !== false;
       } catch { /* the page itself is offline and says so */ }
       told = reached ? (waited > 12000 ? "bot_slow" : "") : "bot_away";
     }

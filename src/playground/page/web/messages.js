@@ -103,7 +103,7 @@ export function statusOf(place) {
 
 export function statusLine(place) {
   const status = statusOf(place);
-  const stoppable = state.sessions.get(place) === "processing";
+  const stoppable = state.can_stop && state.sessions.get(place) === "processing";
   if (!status && !stoppable) return [];
   const [channel, ts] = place.split("|");
   return [

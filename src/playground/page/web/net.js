@@ -116,7 +116,6 @@ function gotMessage({ message: m, root }, isNew) {
   }
   if (m.is_bot) {
     state.statuses.delete(placeOf(m.channel, rootOf(m)));
-    state.bot_answers = true;
   }
   if (isNew) announce(m);
   redraw("side", "log", "thread", "examples");
@@ -129,21 +128,13 @@ function replaces(m) {
   if (sent) sent.ts = m.ts;
 }
 
-function gone({ channel, ts }) {
+function gone({ channel, ts, thread_ts }, root) {
   const room = state.rooms.get(channel);
   if (!room) return;
-  const found = take(room.roots, ts) || take(room.privates, ts);
-  if (!found) {
-    for (const [rootTs, thread] of room.threads) {
-      const reply = take(thread.list, ts);
-      const root = reply && get(room.roots, rootTs);
-      if (root && root.thread) {
-        root.thread = { ...root.thread, count: root.thread.count - 1, recent: root.thread.recent.filter((t) => t !== ts) };
-        if (root.thread.count < 1) root.thread = null;
-        revise(root);
-      }
-    }
-  }
+  if (thread_ts && thread_ts !== ts && room.threads.has(thread_ts)) take(room.threads.get(thread_ts).list, ts);
+  take(room.roots, ts);
+  take(room.privates, ts);
+  noteSummary(room, root);
   redraw("side", "log", "thread");
 }
 
@@ -159,7 +150,7 @@ export function apply(change) {
     gotMessage(change, change.posted);
     if (m.user === state.me.id && change.posted) replaces(m);
   }
-  if (change.deleted) gone(change.deleted);
+  if (change.deleted) gone(change.deleted, change.root);
   if (change.status) { setStatus(change.status); redraw("log", "thread"); }
   if (change.session) {
     state.sessions.set(placeOf(change.session.channel, change.session.thread_ts), change.session.status);
@@ -209,7 +200,7 @@ function takeOver(full) {
   Object.assign(state, {
     me: full.me, bot: full.bot, team: full.team, dm: full.dm, names: full.names, groups: full.groups, words: full.words,
     people: new Map(full.people.map((p) => [p.id, p])), examples: full.examples, banner: full.banner || "",
-    prompts: full.prompts, home: full.home, modals: full.modals, rooms,
+    prompts: full.prompts, home: full.home, modals: full.modals, can_stop: full.can_stop, rooms,
     statuses: new Map(), sessions: new Map(full.sessions.map((s) => [placeOf(s.channel, s.thread_ts), s.status])),
     titles: new Map(full.titles.map((t) => [placeOf(t.channel, t.thread_ts), t.title])),
   });

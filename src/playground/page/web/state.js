@@ -22,7 +22,9 @@ export const state = {
   marks: {},
   /** The line "new" of the open channel and thread: the mark from before they were opened. */
   lines: {},
-  online: true, bot_answers: true,
+  online: true,
+  /** Whether the bot wants to hear of the Stop button. */
+  can_stop: false,
 };
 
 let revision = 0;
