@@ -2,6 +2,7 @@
 
 mod bot;
 mod browser;
+mod talk;
 
 use serde_json::json;
 

@@ -180,10 +180,9 @@ function select(surface, block, e, { label, source, current, value, many }) {
     changed();
     input.focus();
   });
-  let typed = 0;
   input.addEventListener("focus", () => { input.select(); });
   input.addEventListener("click", () => list.draw());
-  input.addEventListener("input", () => { clearTimeout(typed); typed = setTimeout(list.draw, e.type.includes("external") ? 200 : 0); });
+  input.addEventListener("input", () => list.later(e.type.includes("external") ? 200 : 0));
   input.addEventListener("blur", () => { list.close(); show(); });
   show();
   node.append(tags, input, icon("down"));

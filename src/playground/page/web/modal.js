@@ -84,7 +84,9 @@ async function submit() {
       say(Object.values(outcome.errors).join(" "), true);
       requestAnimationFrame(() => requestAnimationFrame(() => {
         const first = $("modal").querySelector(".wrong :is(input,textarea,button)");
-        if (first) first.focus();
+        if (!first) return;
+        first.focus();
+        first.closest(".wrong").scrollIntoView({ block: "center" });
       }));
     } else if (outcome.warning) {
       trouble = word("modal_failed");
