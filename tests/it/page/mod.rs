@@ -2,7 +2,9 @@
 
 mod bot;
 mod browser;
+mod forms;
 mod talk;
+mod trouble;
 
 use serde_json::json;
 

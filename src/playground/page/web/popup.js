@@ -84,7 +84,7 @@ export function openMenu(anchor, label, items) {
 export function pickReaction(anchor, chosen) {
   if (popupOf(anchor)) { closePopup(true); return; }
   const grid = el("div", { class: "reactions-grid", role: "group", "aria-label": word("add_reaction"), "data-align": "end" },
-    OFFERED.map((name, i) => el("button", { type: "button", "data-name": name, "aria-label": name.replaceAll("_", " "), title: ":" + name + ":", tabindex: i ? -1 : 0 }, emoji(name))));
+    OFFERED.map((name, i) => el("button", { type: "button", class: "emoji", "data-name": name, "aria-label": name.replaceAll("_", " "), title: ":" + name + ":", tabindex: i ? -1 : 0 }, emoji(name))));
   grid.addEventListener("click", (event) => {
     const button = event.target.closest("[data-name]");
     if (!button) return;
