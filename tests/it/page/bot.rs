@@ -158,7 +158,11 @@ async fn on_event(State(bot): State<Bot>, body: Bytes) -> StatusCode {
         tokio::spawn(async move {
             api(&bot.workspace, "views.publish", json!({"user_id": event["user"], "view": view})).await;
         });
-    } else if event["type"] == "message" && event.get("bot_id").is_none() && event["channel_type"] == "im" {
+    } else if event["type"] == "message"
+        && event.get("subtype").is_none()
+        && event.get("bot_id").is_none()
+        && event["channel_type"] == "im"
+    {
         tokio::spawn(async move { answer(&bot.workspace, &event).await });
     }
     StatusCode::OK

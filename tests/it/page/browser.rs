@@ -135,6 +135,10 @@ impl Browser {
         self.keys(&format!("{CTRL}{key}{RELEASE}")).await;
     }
 
+    pub async fn press_shift_tab(&self) {
+        self.keys(&format!("\u{E008}{TAB}{RELEASE}")).await;
+    }
+
     pub async fn run(&self, script: &str) -> Value {
         self.client.execute(script, vec![]).await.unwrap()
     }

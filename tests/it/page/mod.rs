@@ -3,6 +3,8 @@
 mod bot;
 mod browser;
 mod forms;
+mod look;
+mod speed;
 mod talk;
 mod trouble;
 
