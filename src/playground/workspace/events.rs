@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::message::{Message, typed_blocks};
+use super::composer::typed_blocks;
+use super::message::Message;
 use super::seed::Channel;
 use super::world::World;
 use crate::domain::MessageTs;
@@ -18,6 +19,10 @@ pub(super) fn posted(world: &mut World, message: &Message) -> Vec<Value> {
         let mut mentioned = event.clone();
         mentioned.insert("type".into(), "app_mention".into());
         mentioned.remove("channel_type");
+        // Of people of other workspaces mentions were seen not to say where they belong.
+        if world.user(message.user.as_str()).is_some_and(|u| u.team_id != world.team) {
+            mentioned.remove("team");
+        }
         events.push(mentioned);
     }
     events.push(event);

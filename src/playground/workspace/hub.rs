@@ -12,7 +12,7 @@ use super::delivery::{Courier, deliver};
 use super::files::Upload;
 use super::journal::Journal;
 use super::limits::Limits;
-use super::message::{Message, escape};
+use super::message::Message;
 use super::methods::Method;
 use super::people::Refused;
 use super::seed::{Channel, Seed};
@@ -271,40 +271,6 @@ impl Hub {
         Ok(channel)
     }
 
-    /// Typed text in Slack's form: escaped, and `@handle` of the bot, a person or a group as a mention.
-    pub(crate) fn typed(&self, text: &str) -> String {
-        let world = self.world();
-        let people = world.users().iter().map(|u| (u.name.as_str(), &u.id));
-        let people = people.chain([(world.bot.name.as_str(), &world.bot.user)]);
-        let groups = world.groups().iter().map(|g| (g.handle.as_str(), format!("<!subteam^{}|@{}>", g.id, g.handle)));
-        let handles: Vec<(&str, String)> = people.map(|(name, id)| (name, format!("<@{id}>"))).chain(groups).collect();
-        let escaped = escape(text);
-        let mut parts = escaped.split('@');
-        let mut out = parts.next().unwrap_or("").to_owned();
-        for part in parts {
-            let word: usize = part
-                .chars()
-                .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
-                .map(char::len_utf8)
-                .sum();
-            // A handle is ASCII and ends where another character begins: 「@conciergeの」 mentions too.
-            let (handle, rest) = part.split_at_checked(word).unwrap_or((part, ""));
-            let before = out.chars().next_back();
-            let inside_a_word = before.is_some_and(|c| c.is_ascii_alphanumeric());
-            match handles.iter().find(|(name, _)| *name == handle) {
-                Some((_, token)) if !inside_a_word => {
-                    out.push_str(token);
-                    out.push_str(rest);
-                }
-                _ => {
-                    out.push('@');
-                    out.push_str(part);
-                }
-            }
-        }
-        out
-    }
-
     /// An identifier that cannot be guessed, so that a page of another origin cannot use a `response_url`.
     pub(super) fn handle(&self, world: &mut World) -> String {
         let mut random = [0_u8; 16];
@@ -418,6 +384,11 @@ impl Hub {
     pub(crate) fn misbehave(&self, method: &str, fault: Fault, times: u32) {
         let mut faults = lock(&self.faults);
         faults.entry(method.into()).or_default().extend((0..times).map(|_| fault.clone()));
+    }
+
+    pub(crate) fn behave(&self) {
+        lock(&self.faults).clear();
+        lock(&self.misdeliveries).clear();
     }
 
     pub(super) fn next_fault(&self, method: &str) -> Option<Fault> {

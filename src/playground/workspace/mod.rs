@@ -10,6 +10,7 @@
 
 mod acts;
 mod blocks;
+mod composer;
 mod conversations;
 mod delivery;
 mod directory;
@@ -325,6 +326,11 @@ impl Workspace {
             }
         };
         tokio::time::timeout(timeout, search).await.ok().flatten()
+    }
+
+    /// Forgets what was ordered of misbehaviour and not yet done.
+    pub fn behave(&self) {
+        self.hub.behave();
     }
 
     /// Delivers the events of the next `times` messages of people otherwise than it should.
