@@ -90,38 +90,36 @@ async fn each_state_is_sound_in_both_languages_both_colours_and_both_widths() {
         for (person, lang) in [("U1", "ja"), ("U2", "en")] {
             page.open(&format!("as={person}&c=C1")).await;
             page.client.refresh().await.unwrap();
-            for theme in ["light", "dark"] {
-                let state = async |name: &str| {
+            let state = async |name: &str| {
+                for theme in ["light", "dark"] {
                     let name = format!("{name}-{width}-{theme}-{lang}");
+                    colours(&page, theme).await;
                     is_sound(&page, &name).await;
                     page.picture(&name).await;
-                };
-                colours(&page, theme).await;
-                page.says("#log", "期間を選んでください").await;
-                state("channel-end").await;
-                page.run("document.getElementById('scroll').scrollTop = 0").await;
-                state("channel").await;
-                page.run(&format!("location.hash = 'as={person}&c=C1&t={root}'")).await;
-                page.says("#thread-log", "合計 3,000円").await;
-                state("thread").await;
-                page.run(&format!("location.hash = 'as={person}'")).await;
-                page.says("#where", "Concierge").await;
-                state("dm").await;
-                page.run("document.getElementById('tab-home').click()").await;
-                page.says("#home", "12件").await;
-                state("home").await;
-                page.run("document.querySelector('#home [data-action=open]').click()").await;
-                page.says("#modal", "販売を編集").await;
-                state("modal").await;
-                page.run("document.querySelector('#modal [data-view=dismiss]').click()").await;
-                page.lacks("#modal[open]").await;
-                if phone {
-                    page.click("#menu").await;
-                    page.shows("return getComputedStyle(document.getElementById('side')).transform === 'none' || document.getElementById('side').getBoundingClientRect().left === 0").await;
-                    state("side").await;
-                    page.run("document.getElementById('menu').click()").await;
                 }
-                page.run(&format!("location.hash = 'as={person}&c=C1'")).await;
+            };
+            page.says("#log", "期間を選んでください").await;
+            state("channel-end").await;
+            page.run("document.getElementById('scroll').scrollTop = 0").await;
+            state("channel").await;
+            page.run(&format!("location.hash = 'as={person}&c=C1&t={root}'")).await;
+            page.says("#thread-log", "合計 3,000円").await;
+            state("thread").await;
+            page.run(&format!("location.hash = 'as={person}'")).await;
+            page.says("#where", "Concierge").await;
+            state("dm").await;
+            page.run("document.getElementById('tab-home').click()").await;
+            page.says("#home", "12件").await;
+            state("home").await;
+            page.run("document.querySelector('#home [data-action=open]').click()").await;
+            page.says("#modal", "販売を編集").await;
+            state("modal").await;
+            page.run("document.querySelector('#modal [data-view=dismiss]').click()").await;
+            page.lacks("#modal[open]").await;
+            if phone {
+                page.click("#menu").await;
+                page.shows("return document.getElementById('side').getBoundingClientRect().left === 0").await;
+                state("side").await;
             }
         }
         page.close().await;

@@ -104,21 +104,22 @@ function waitFor(place, ts) {
   state.waits.set(place, { since: Date.now(), ts, told: "" });
 }
 
-function answered(place, since) {
+function answered(place, ts) {
   if (state.statuses.has(place)) return true;
   const [channel, root] = place.split("|");
   const room = state.rooms.get(channel);
   if (!room) return true;
-  const later = (m) => m.is_bot && rootOf(m) === root && Number(m.ts) * 1000 > since - 1000;
+  const later = (m) => m.is_bot && m.ts > ts && rootOf(m) === root;
   const thread = room.threads.get(root);
-  return (thread && thread.list.some(later)) || room.roots.some((m) => later(m) || (m.ts === root && m.thread && Number(m.thread.last) * 1000 > since && m.thread.recent.length > 0));
+  return (thread && thread.list.some(later)) || room.privates.some(later)
+    || room.roots.some((m) => m.ts === root && m.thread && m.thread.recent.some((reply) => reply > ts));
 }
 
 async function watch() {
   for (const [place, wait] of [...state.waits]) {
     const waited = Date.now() - wait.since;
     let told = "";
-    if (answered(place, wait.since) || waited > STALE_MS) state.waits.delete(place);
+    if (answered(place, wait.ts) || waited > STALE_MS) state.waits.delete(place);
     else if (waited > 2500) {
       let reached = true;
       const channel = place.split("|")[0];

@@ -151,9 +151,10 @@ function threadLink(m, room) {
 function tools(m, inThread) {
   if (m.ephemeral || m.tombstone) return [];
   const tool = (what, sign, label, extra) => el("button", { type: "button", class: "icon", "data-do": what, "aria-label": label, title: label, ...extra }, icon(sign));
+  const keyed = (label, key) => ({ title: label + " (" + key + ")", "aria-keyshortcuts": key });
   return el("div", { class: "tools", role: "group", "aria-label": word("message_actions") },
-    tool("react", "smile", word("add_reaction")),
-    inThread ? [] : tool("thread", "chat", word("new_thread")),
+    tool("react", "smile", word("add_reaction"), keyed(word("add_reaction"), "R")),
+    inThread ? [] : tool("thread", "chat", word("new_thread"), keyed(word("new_thread"), "T")),
     tool("more", "more", word("more_actions"), { "aria-haspopup": "menu", "aria-expanded": "false" }));
 }
 
@@ -398,9 +399,6 @@ export function lineFor(place, newest) {
 }
 
 export function startMessages() {
-  state.unfolded = new Set();
-  state.editing = null;
-  state.waits = new Map();
   drawn("log", drawLog);
   drawn("thread", drawThread);
   $("scroll").addEventListener("scroll", () => {

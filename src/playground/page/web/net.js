@@ -96,10 +96,11 @@ function noteSummary(room, root) {
   if (known) revise(Object.assign(known, { thread: root.thread }));
 }
 
-function announce(m) {
-  if (m.user === state.me.id) return;
-  const seen = m.channel === state.channel && (!isReply(m) || m.thread_ts === state.thread);
-  if (seen) say(nameOf(m.user) + ": " + plainOf(m));
+/** What comes where the person is, is read out; of threads those in which they take part. */
+function announce(m, root) {
+  if (m.user === state.me.id || m.channel !== state.channel) return;
+  const mine = root && root.thread && root.thread.mine;
+  if (!isReply(m) || m.thread_ts === state.thread || mine || m.ephemeral) say(nameOf(m.user) + ": " + plainOf(m));
 }
 
 /** Makes controls usable again whose press is answered by something other than a change of their message. */
@@ -120,6 +121,8 @@ function gotMessage({ message: m, root }, isNew) {
   revise(m);
   const list = m.ephemeral ? room.privates : isReply(m) ? (room.threads.get(m.thread_ts) || {}).list : room.roots;
   if (list && !(list === room.roots && room.more && list.length && m.ts < list[0].ts)) put(list, m);
+  // What somebody has scrolled back to must not leave the window at its other end.
+  if (isNew && list === room.roots) room.shown += 1;
   noteSummary(room, root);
   const surface = m.channel + "|" + m.ts;
   for (const key of [...state.presses.keys()]) if (key.startsWith(surface + "|")) state.presses.delete(key);
@@ -127,7 +130,7 @@ function gotMessage({ message: m, root }, isNew) {
   if (m.is_bot) {
     state.statuses.delete(placeOf(m.channel, rootOf(m)));
   }
-  if (isNew) announce(m);
+  if (isNew) announce(m, root);
   redraw("side", "log", "thread", "examples");
 }
 
@@ -221,6 +224,8 @@ function takeOver(full) {
   state.presses.clear();
   if (!same) {
     state.entered.clear();
+    state.waits.clear();
+    state.editing = null;
     state.lines = {};
     state.pending = kept("pending:" + full.me.id, []);
   }

@@ -16,6 +16,14 @@ export const state = {
   presses: new Map(),
   /** What was put into controls: surface → block → action → value. */
   entered: new Map(),
+  /** Long messages that were unfolded, by surface. */
+  unfolded: new Set(),
+  /** The message that is being edited: `{channel, ts, text}`. */
+  editing: null,
+  /** What the bot has not answered yet: `channel|root` → `{since, ts, told}`. */
+  waits: new Map(),
+  /** Whether the examples are open; undefined while nobody has said so. */
+  offered: undefined,
   /** Messages on their way: `{key, channel, thread, text, at, failed}`. */
   pending: [],
   /** When each place was last read; kept in the browser for each person. */
