@@ -161,7 +161,7 @@ async fn asking_reading_the_card_and_pressing_need_nothing_but_the_keyboard() {
     page.keys(ENTER).await;
     page.says("#thread-log", "登録しました S1").await;
     page.shows("return document.activeElement !== document.body").await;
-    page.says("#said", "登録しますか").await;
+    page.says("#said", "Concierge: card").await;
     page.keys("\u{E00C}").await;
     page.lacks("#thread:not([hidden])").await;
     page.shows("return document.activeElement !== document.body").await;
