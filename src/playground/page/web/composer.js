@@ -6,7 +6,7 @@ import { state, drawn, redraw, word, here, placeOf, isDm, kept, keep, rootOf } f
 import { act, send, keepPending, read } from "/net.js";
 import { combobox } from "/popup.js";
 import { edit } from "/actions.js";
-import { openThread } from "/app.js";
+import { onMove, openThread } from "/place.js";
 
 /** What is still unsent after this long waits for the person rather than for the connection. */
 const STALE_MS = 10 * 60 * 1000;
@@ -60,12 +60,12 @@ function forget(p) {
   redraw("log", "thread");
 }
 
-export function resend(key) {
+function resend(key) {
   const p = state.pending.find((other) => other.key === key);
   if (p) deliver(p);
 }
 
-export function discard(key) {
+function discard(key) {
   const p = state.pending.find((other) => other.key === key);
   if (!p) return;
   forget(p);
@@ -135,7 +135,7 @@ async function watch() {
 
 // ---------------------------------------------------------------- the field
 
-export function grown(area) {
+function grown(area) {
   area.style.height = "auto";
   area.style.height = Math.min(area.scrollHeight, Math.max(120, window.innerHeight / 3)) + "px";
   const button = area.form && area.form.querySelector("[type=submit]");
@@ -151,7 +151,7 @@ function drafts(change) {
 }
 
 /** Puts the draft of where the person now is into a field. */
-export function restoreDraft(areaId, thread) {
+function restoreDraft(areaId, thread) {
   const area = $(areaId);
   area.value = drafts()[draftKey(thread)] || "";
   grown(area);
@@ -294,6 +294,14 @@ function drawComposers() {
 export function startComposers() {
   composer($("composer"), "text", "send", "mention", () => "");
   composer($("thread-composer"), "thread-text", "thread-send", "thread-mention", () => state.thread);
+  onMove((what) => {
+    if (what === "channel") restoreDraft("text", "");
+    if (what === "thread") restoreDraft("thread-text", state.thread);
+  });
+  document.addEventListener("click", (event) => {
+    const control = event.target.closest("[data-do=retry],[data-do=discard]");
+    if (control) (control.dataset.do === "retry" ? resend : discard)(control.closest(".message").dataset.pending);
+  });
   drawn("composer", drawComposers);
   drawn("examples", drawExamples);
   $("examples").addEventListener("click", (event) => {

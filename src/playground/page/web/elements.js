@@ -54,12 +54,12 @@ const EMPTY = {
   users_select: { selected_user: null }, conversations_select: { selected_conversation: null }, channels_select: { selected_channel: null },
 };
 
-export function valueOf(surface, block, e) {
+function valueOf(surface, block, e) {
   const entered = state.entered.get(surface);
   return (entered && entered[block.block_id] && entered[block.block_id][e.action_id]) || initial(e) || {};
 }
 
-export function enter(surface, blockId, actionId, value) {
+function enter(surface, blockId, actionId, value) {
   const all = state.entered.get(surface) || {};
   all[blockId] = { ...all[blockId], [actionId]: value };
   state.entered.set(surface, all);

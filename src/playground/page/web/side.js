@@ -3,7 +3,7 @@
 import { $, el, fill, rove } from "/dom.js";
 import { icon } from "/icons.js";
 import { state, drawn, redraw, word, isDm, unread } from "/state.js";
-import { openChannel, closeSide, openSide } from "/app.js";
+import { openChannel, closeSide, openSide } from "/place.js";
 
 let query = "";
 

@@ -169,7 +169,7 @@ export function loadMarks() {
   }
 }
 
-export const markOf = (place) => {
+const markOf = (place) => {
   const mark = state.marks[place] || "";
   const since = state.marks.since || "";
   return mark > since ? mark : since;
@@ -185,6 +185,12 @@ export function markRead(place, ts) {
   state.marks.since ||= "";
   keep("read:" + state.me.id, state.marks);
   return true;
+}
+
+/** Keeps the mark from before a place was opened, for the line "new" before what came since. */
+export function lineFor(place, newest) {
+  const mark = markOf(place);
+  state.lines[place] = newest && newest > mark ? mark : "";
 }
 
 const byOthers = (m) => m.user !== state.me.id && !m.tombstone;
