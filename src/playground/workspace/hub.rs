@@ -179,9 +179,13 @@ impl Hub {
     }
 
     /// Gives a message other content and tells the bot.
-    pub(super) fn replace(self: &Arc<Self>, before: &Message, after: Message) -> Message {
+    pub(super) fn replace(self: &Arc<Self>, before: &Message, mut after: Message) -> Message {
         let events = {
             let mut world = self.world();
+            // Somebody may have reacted since `before` was looked at.
+            if let Some(now) = world.message(after.channel.as_str(), after.ts.as_str()) {
+                after.reactions = now.reactions.clone();
+            }
             let now = world.next_ts(self.clock.now().timestamp_micros());
             self.commit(&mut world, Change::Updated { message: after.clone() });
             let quiet = after.only_for.is_some();
