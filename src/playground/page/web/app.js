@@ -3,7 +3,7 @@
 import { $, el } from "/dom.js";
 import { state, redraw, drawNow, isDm, kept, keep } from "/state.js";
 import { follow, read } from "/net.js";
-import { closeSide, note, openChannel, openSide, openTab, openThread } from "/place.js";
+import { closeSide, note, openChannel, narrow, openSide, openTab, openThread } from "/place.js";
 import { startMessages } from "/messages.js";
 import { startActions } from "/actions.js";
 import { startComposers, resendAll } from "/composer.js";
@@ -30,6 +30,7 @@ async function loaded(same) {
   }
   redraw();
   drawNow();
+  if (!same && !narrow() && document.activeElement === document.body) $("text").focus();
   performance.mark("drawn");
   resendAll();
 }

@@ -234,11 +234,14 @@ function composer(form, id, submitId, mentionId, thread) {
   });
   const upload = async (chosen) => {
     tell("");
-    say(word("uploading", { name: chosen.name }));
+    const note = el("p", { class: "uploading", role: "status" }, word("uploading", { name: chosen.name }));
+    form.prepend(note);
     try {
       await send("upload", { channel: state.channel, ...(thread() ? { thread_ts: thread() } : {}), name: chosen.name }, chosen);
     } catch (failed) {
       tell(word(failed.kind === "offline" ? "not_done_offline" : "file_refused", { name: chosen.name }));
+    } finally {
+      note.remove();
     }
   };
   form.querySelector("[data-tool=file]").addEventListener("click", () => file.click());

@@ -24,7 +24,8 @@ function blocksOf(surface) {
 function definition(surface, blockId, actionId) {
   const block = blocksOf(surface).find((b) => b.block_id === blockId);
   if (!block) return null;
-  return [...(block.elements || []), block.accessory, block.element].find((e) => e && e.action_id === actionId) || null;
+  const inside = [...(block.elements || []).flatMap((e) => [e, ...(e.actions || [])]), ...(block.actions || []), block.accessory, block.element];
+  return inside.find((e) => e && e.action_id === actionId) || null;
 }
 
 // ---------------------------------------------------------------- what was entered

@@ -2,7 +2,7 @@
 
 import { $, el, morph, sync } from "/dom.js";
 import {
-  state, drawn, redraw, word, here, isReply, placeOf, get, merged, isDm, markRead, unreadReplies,
+  state, drawn, redraw, word, nameOf, here, isReply, placeOf, get, merged, isDm, markRead, unreadReplies,
 } from "/state.js";
 import { older, loadThread } from "/net.js";
 import { dayKey, dayLabel } from "/format.js";
@@ -22,6 +22,17 @@ function pressesOf(m) {
   let sign = "";
   for (const [key, value] of state.presses) if (key.startsWith(surface)) sign += key + value;
   return sign;
+}
+
+/** One message that cannot be drawn must not take the others with it. */
+function whatever(m, how) {
+  try {
+    return buildMessage(m, how);
+  } catch (error) {
+    console.error(error);
+    return el("li", { class: "message", "data-ts": m.ts, "data-channel": m.channel, tabindex: -1 },
+      el("p", { class: "gone" }, word("cannot_show", { kind: nameOf(m.user) })));
+  }
 }
 
 /** The items of a list: days, the line "new", messages. */
@@ -47,7 +58,7 @@ function itemsOf(list, { room, inThread, line, count }) {
     const place = placeOf(m.channel, m.ts);
     const below = inThread ? "" : JSON.stringify([statusOf(place), state.sessions.get(place), m.thread && unreadReplies(room, m)]);
     const sign = [m.rev, grouped, below, pressesOf(m), isEdited(m), state.unfolded.size, state.me.id, state.me.lang].join("|");
-    items.push({ key: m.ts, sign, build: () => buildMessage(m, { room, inThread, grouped }) });
+    items.push({ key: m.ts, sign, build: () => whatever(m, { room, inThread, grouped }) });
     before = m;
     if (count && m === list[0]) {
       items.push({ key: "count", sign: count, build: () => el("li", { class: "count" }, el("span", {}, count)) });

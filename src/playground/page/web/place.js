@@ -20,7 +20,7 @@ export function note(push) {
   if (hash !== location.hash) history[push ? "pushState" : "replaceState"](null, "", hash);
 }
 
-const narrow = () => matchMedia("(max-width: 760px)").matches;
+export const narrow = () => matchMedia("(max-width: 760px)").matches;
 
 export function openSide() {
   if (!narrow()) return;
@@ -80,7 +80,8 @@ export function openThread(root, push, begun) {
   }
   redraw("log", "thread", "head");
   drawNow();
-  if (root) $("thread-text").focus();
+  // On a phone the keyboard opens with the field, and covers what one came to read.
+  if (root) $(narrow() && !begun ? "back" : "thread-text").focus();
   else {
     // Back to where the thread was opened from.
     const from = before && document.querySelector("#log .message[data-ts='" + CSS.escape(before) + "']");

@@ -74,7 +74,15 @@ export function redraw(...parts) {
 export function drawNow() {
   asked = false;
   if (!state.me) return;
-  for (const [part, draw] of drawers) if (dirty.delete(part)) draw();
+  for (const [part, draw] of drawers) {
+    if (!dirty.delete(part)) continue;
+    try {
+      draw();
+    } catch (error) {
+      // The other parts go on.
+      console.error(error);
+    }
+  }
 }
 
 // ---------------------------------------------------------------- messages
