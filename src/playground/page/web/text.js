@@ -53,6 +53,8 @@ const SPACE = /\s/u;
 const EDGE = /[\s\p{P}\p{S}]/u;
 const edge = (c) => c === undefined || EDGE.test(c);
 const URL_AT = /https?:\/\/[^\s<>"'`、。，．「」（）]+/y;
+/** What may stand in angle brackets; anything else was not escaped by whoever wrote it, and is words. */
+const TOKEN = /^(?:[@#!]|[a-z][a-z0-9+.-]*:)/i;
 const EMOJI_AT = /:([a-z0-9_+-]{1,40}(?:::skin-tone-[2-6])?):/y;
 
 /** Slack wants an edge on both outer sides of a mark. */
@@ -96,7 +98,7 @@ function inline(text, rules, depth = 0) {
       if (close < 0 || close > end) dead.set(c, true);
     } else if (c === "<" && rules.tokens) {
       const close = text.indexOf(">", i + 1);
-      if (close > i + 1 && close < end) { i = skip(token(text.slice(i + 1, close)), i, close + 1); continue; }
+      if (close > i + 1 && close < end && TOKEN.test(text.slice(i + 1, i + 32))) { i = skip(token(text.slice(i + 1, close)), i, close + 1); continue; }
     } else if (c === "[" && !rules.tokens && !dead.has(c)) {
       const close = text.indexOf("](", i + 1);
       const shut = close > 0 && close < end ? text.indexOf(")", close) : -1;
