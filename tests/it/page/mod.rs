@@ -100,7 +100,7 @@ async fn a_phone_shows_one_thing_at_a_time_and_a_lost_press_is_told() {
     page.open("as=U2").await;
     page.write("#text", "register\u{E007}").await;
     page.says("#thread-log", "登録しますか？").await;
-    assert_eq!(page.run("return getComputedStyle(document.getElementById('main')).display").await, "none");
+    assert_eq!(page.run("return getComputedStyle(document.getElementById('main')).visibility").await, "hidden");
     page.click("#thread-log [data-action=no]").await;
     page.says("#thread-log .failed", "Please try again").await;
     page.click("#back").await;

@@ -410,3 +410,28 @@ async fn an_ephemeral_message_and_a_private_channel_are_seen_by_those_they_are_f
     page.close().await;
     workspace.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_place_in_a_list_is_kept_behind_a_thread_and_the_newest_is_shown_after_home() {
+    let workspace = workspace().await;
+    workspace.open_dm("U1").await.unwrap();
+    for n in 0..50 {
+        workspace.say("U1", "D1", None, &format!("quiet {n}.")).await.unwrap();
+    }
+    let root = workspace.messages("D1")[20].ts.clone();
+    workspace.say("U1", "D1", Some(root.as_str()), "quiet reply").await.unwrap();
+    let page = Browser::start(&workspace, true).await;
+    page.open("as=U1").await;
+    page.says("#log", "quiet 49.").await;
+    page.run("document.querySelector('#log .more').scrollIntoView({block: 'center'}); window.top0 = document.getElementById('scroll').scrollTop").await;
+    page.click("#log .more").await;
+    page.says("#thread-log", "quiet reply").await;
+    page.click("#back").await;
+    page.shows("return Math.abs(document.getElementById('scroll').scrollTop - window.top0) < 5").await;
+    page.click("#tab-home").await;
+    page.says("#home", "今月の販売").await;
+    page.click("#tab-messages").await;
+    page.shows("const s = document.getElementById('scroll'); return s.scrollTop > 0 && s.scrollHeight - s.scrollTop - s.clientHeight < 5").await;
+    page.close().await;
+    workspace.stop().await;
+}

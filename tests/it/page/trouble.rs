@@ -64,6 +64,10 @@ async fn what_is_written_while_the_workspace_is_gone_is_kept_and_sent_once_when_
     page.says("#log", "前の言葉").await;
     page.write("#text", "書きかけ").await;
     page.picture("offline-ja").await;
+    // A thread that was never loaded is not asked for in a hurry.
+    page.run("window.asked = 0; window.real = window.fetch; window.fetch = (path, ...rest) => { if (String(path).startsWith('/page/thread')) window.asked += 1; return window.real(path, ...rest); }; document.querySelector('#log [data-do=thread]').click()").await;
+    page.shows("return window.asked === 2").await;
+    page.run("document.getElementById('close').click()").await;
 
     let again = TcpListener::bind(format!("127.0.0.1:{port}")).await.unwrap();
     let second = Workspace::start(again, Settings { store, ..settings() }).await.unwrap();

@@ -84,11 +84,12 @@ async function start() {
   // Who it is is known already for most visits: what they see is fetched beside the list of people.
   const early = wanted ? read("/page/state", { as: wanted }).catch(() => null) : null;
   startSide();
+  // Before the messages: only what is shown can be scrolled to its end.
+  startHome();
   startMessages();
   startActions();
   startComposers();
   startModal();
-  startHome();
   buttons();
   const { people } = await read("/page/people", {});
   const me = people.find((p) => p.id === wanted) || people[0];

@@ -21,6 +21,10 @@ function draw() {
   const open = dm && state.tab === "home";
   home.hidden = !open;
   $("talk").hidden = open;
+  for (const [name, value] of [["role", "tabpanel"], ["aria-labelledby", "tab-messages"]]) {
+    if (dm) $("talk").setAttribute(name, value);
+    else $("talk").removeAttribute(name);
+  }
   if (!open) return;
   home.setAttribute("aria-labelledby", "tab-home");
   const list = state.home && Array.isArray(state.home.blocks) ? state.home.blocks : [];

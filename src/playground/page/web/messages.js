@@ -83,7 +83,12 @@ let at = "";
 function drawLog() {
   const room = here();
   const scroll = $("scroll");
-  if (!room || state.tab !== "messages") return;
+  if (!room) return;
+  if (state.tab !== "messages") {
+    // What is not shown has no place to go back to.
+    at = "";
+    return;
+  }
   const moved = at !== state.me.id + room.id;
   if (moved) {
     at = state.me.id + room.id;
@@ -116,6 +121,8 @@ function drawLog() {
   } else if (stick) toEnd(scroll);
   else if (first && first.isConnected && $("log").querySelector(".message") !== first) scroll.scrollTop = top + scroll.scrollHeight - height;
   $("newer").hidden = nearEnd(scroll);
+  // On a tall screen there may be nothing to scroll yet.
+  if (hidden && scroll.scrollHeight - scroll.clientHeight < 400) back();
   seen();
 }
 
@@ -144,9 +151,7 @@ function drawThread() {
   $("app").classList.toggle("with-thread", open);
   if (!open || !room) { threadAt = ""; return; }
   const thread = room.threads.get(state.thread);
-  if (!thread || !thread.loaded) {
-    if (!thread || !thread.loading) loadThread(room, state.thread).catch(() => undefined);
-  }
+  if (!thread || !(thread.loaded || thread.loading || thread.pause > Date.now())) loadThread(room, state.thread).catch(() => undefined);
   const scroll = $("thread-scroll");
   const moved = threadAt !== room.id + state.thread;
   if (moved) {
@@ -179,7 +184,7 @@ export function seen() {
   const room = here();
   if (!room || document.hidden || state.tab !== "messages") return;
   let news = false;
-  const covered = state.thread && getComputedStyle($("main")).display === "none";
+  const covered = state.thread && getComputedStyle($("main")).visibility === "hidden";
   const last = room.roots[room.roots.length - 1];
   const lastPrivate = room.privates[room.privates.length - 1];
   if (!covered && nearEnd($("scroll"))) {

@@ -88,6 +88,11 @@ export async function loadThread(room, root, before) {
     if (page.root && !get(room.roots, root)) thread.root = revise(page.root);
     thread.more = page.more;
     thread.loaded = true;
+  } catch (failed) {
+    if (failed.kind === "refused") thread.loaded = true;
+    thread.pause = Date.now() + 2000;
+    setTimeout(() => redraw("thread"), 2100);
+    throw failed;
   } finally {
     thread.loading = false;
     redraw("log", "thread", "side");
