@@ -2,7 +2,7 @@
 
 use super::fold::Folded;
 use super::numbers::{self, Number};
-use super::{Amount, Quantity};
+use super::{Amount, Meaning, Quantity};
 use crate::domain::Yen;
 
 const CURRENCY_AFTER: [&str; 4] = ["円", "yen", "jpy", "えん"];
@@ -93,7 +93,13 @@ pub(super) fn amounts(text: &str) -> Vec<Amount> {
         match amount_at(&text, i) {
             Some((yen, end)) => {
                 let (start_char, end_char) = text.span(i, end);
-                found.push(Amount { words: text.words(i, end), start_char, end_char, yen: Yen(yen) });
+                found.push(Amount {
+                    words: text.words(i, end),
+                    start_char,
+                    end_char,
+                    meaning: Meaning::Clear(Yen(yen)),
+                    tax: None,
+                });
                 i = end;
             }
             None => i += 1,
@@ -210,7 +216,7 @@ mod tests {
             ("0円", 0),
         ] {
             let found = amounts(text);
-            assert_eq!(found.iter().map(|a| a.yen.0).collect::<Vec<_>>(), [want], "{text}");
+            assert_eq!(found.into_iter().map(|a| a.meaning).collect::<Vec<_>>(), [Meaning::Clear(Yen(want))], "{text}");
         }
     }
 

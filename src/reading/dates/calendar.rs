@@ -2,8 +2,9 @@
 
 use chrono::{Datelike, Days, Months, NaiveDate, Weekday};
 
+use super::Meaning;
 use crate::reading::fold::Folded;
-use crate::reading::{Meaning, Reading, Refusal};
+use crate::reading::{Reading, Refusal};
 
 pub(super) const WEEKDAYS: [Weekday; 7] =
     [Weekday::Mon, Weekday::Tue, Weekday::Wed, Weekday::Thu, Weekday::Fri, Weekday::Sat, Weekday::Sun];
@@ -102,7 +103,7 @@ pub(super) fn day_in_some_month(today: NaiveDate, day: u32) -> Meaning {
 pub(super) fn month_in_some_year(today: NaiveDate, month: u32) -> Meaning {
     let mut readings: Vec<Reading> =
         [today.year(), today.year() - 1].into_iter().filter_map(|y| month_of(y, month)).collect();
-    readings.sort_by_key(|r| r.start() > today);
+    readings.sort_by_key(|r| r.start() > Some(today));
     among(readings)
 }
 

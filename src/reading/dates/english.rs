@@ -2,11 +2,11 @@
 
 use chrono::{Datelike, NaiveDate, Weekday};
 
-use super::Match;
 use super::calendar::{self, clear, range};
+use super::{Match, Meaning};
+use crate::reading::Reading;
 use crate::reading::fold::Folded;
 use crate::reading::numbers;
-use crate::reading::{Meaning, Reading};
 
 const MONTHS: [(&str, u32); 24] = [
     ("january", 1),

@@ -3,10 +3,10 @@
 use chrono::{Datelike, NaiveDate, Weekday};
 
 use super::calendar::{self, clear, range};
-use super::{Match, written};
+use super::{Match, Meaning, written};
+use crate::reading::Reading;
 use crate::reading::fold::Folded;
 use crate::reading::numbers;
-use crate::reading::{Meaning, Reading};
 
 const DAYS: [(&str, i64); 18] = [
     ("一昨々日", -3),

@@ -8,7 +8,9 @@ mod written;
 use chrono::NaiveDate;
 
 use super::fold::Folded;
-use super::{Found, Meaning, Reading, Refusal};
+use super::{Found, Reading, Refusal};
+
+type Meaning = super::Meaning<Reading>;
 
 /// What one matcher found: the meaning and the position after the words.
 type Match = Option<(Meaning, usize)>;
@@ -60,8 +62,11 @@ fn with_weekday(text: &Folded, span: Span) -> Span {
     if readings.is_empty() || readings.iter().any(|r| matches!(r, Reading::Range(..))) {
         return span;
     }
-    let kept: Vec<Reading> =
-        readings.iter().copied().filter(|r| chrono::Datelike::weekday(&r.start()) == weekday).collect();
+    let kept: Vec<Reading> = readings
+        .iter()
+        .copied()
+        .filter(|r| r.start().is_some_and(|d| chrono::Datelike::weekday(&d) == weekday))
+        .collect();
     let meaning = if kept.is_empty() { Meaning::Refused(Refusal::OtherWeekday) } else { calendar::among(kept) };
     Span { from: span.from, to: end, meaning }
 }
@@ -105,8 +110,9 @@ fn spanning(first: &Meaning, last: &Meaning) -> Meaning {
     let mut readings = Vec::new();
     for a in first.readings() {
         // Of the ends after this beginning only the nearest is meant: 12/28〜1/5 crosses one new year, not two.
-        if let Some(b) = last.readings().iter().filter(|b| b.end() >= a.start()).min_by_key(|b| b.end()) {
-            readings.push(Reading::Range(a.start(), b.end()));
+        let Some(start) = a.start() else { continue };
+        if let Some(end) = last.readings().iter().filter_map(|b| b.end()).filter(|end| *end >= start).min() {
+            readings.push(Reading::Range(start, end));
         }
     }
     if readings.is_empty() { Meaning::Refused(Refusal::EndsBeforeItBegins) } else { calendar::among(readings) }

@@ -1,22 +1,29 @@
 use chrono::NaiveDate;
 use proptest::prelude::*;
 
-use crate::reading::{Meaning, Reading, Refusal, amounts, dates, quantities};
+use crate::reading::{Context, Found, Meaning, Reading, Refusal, amounts, quantities};
 
 /// A Sunday.
 fn today() -> NaiveDate {
     "2026-11-29".parse().unwrap()
 }
 
-fn shown(meaning: &Meaning) -> String {
+fn dates(text: &str, today: NaiveDate) -> Vec<Found> {
+    crate::reading::dates(text, &Context::on(today))
+}
+
+fn shown(meaning: &Meaning<Reading>) -> String {
     let one = |r: &Reading| match r {
         Reading::Day(d) => d.to_string(),
         Reading::Range(a, b) => format!("{a}..{b}"),
+        Reading::Since(a) => format!("{a}.."),
+        Reading::Until(b) => format!("..{b}"),
     };
     match meaning {
         Meaning::Refused(Refusal::NoSuchDay) => "no such day".into(),
         Meaning::Refused(Refusal::OtherWeekday) => "other weekday".into(),
         Meaning::Refused(Refusal::EndsBeforeItBegins) => "ends before it begins".into(),
+        Meaning::Refused(why) => format!("{why:?}"),
         clear_or_not => clear_or_not.readings().iter().map(one).collect::<Vec<_>>().join(" | "),
     }
 }
@@ -92,7 +99,7 @@ proptest! {
         }
         for found in amounts(&text) {
             prop_assert_eq!(cut(found.start_char, found.end_char), found.words);
-            prop_assert!(found.yen.0 >= 0);
+            prop_assert!(found.meaning.readings().iter().all(|y| y.0 >= 0));
         }
         for found in quantities(&text) {
             prop_assert_eq!(cut(found.start_char, found.end_char), found.words);

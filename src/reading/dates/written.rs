@@ -2,11 +2,11 @@
 
 use chrono::{Datelike, NaiveDate};
 
-use super::Match;
 use super::calendar;
+use super::{Match, Meaning};
+use crate::reading::Refusal;
 use crate::reading::fold::Folded;
 use crate::reading::numbers;
-use crate::reading::{Meaning, Refusal};
 
 pub(super) fn at(text: &Folded, i: usize, today: NaiveDate) -> Match {
     if numbers::joins_left(text, i) || slash_before(text, i) {
