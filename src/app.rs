@@ -179,8 +179,7 @@ impl App {
         let model =
             Arc::new(openai::OpenAi::new(config.model.endpoint()).context("the model's settings cannot be used")?);
         let outbox = Outbox::new(records.clone(), slack.clone());
-        let company = (config.company.language, config.company.zone);
-        let askers = Arc::new(Askers::new(records.clone(), slack.clone(), clock.clone(), company));
+        let askers = Arc::new(Askers::new(records.clone(), slack.clone(), clock.clone(), config.company));
         let turns = Arc::new(Turns::new(
             records.clone(),
             work.clone(),
