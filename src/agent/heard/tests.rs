@@ -71,6 +71,8 @@ fn a_sale_on_a_day_or_for_an_amount_that_the_words_do_not_say_is_objected_to() {
         // A product of what was said, and a sum.
         ("0016に昨日かぼちゃ4個を150円で", "2026-11-28", 600, true),
         ("0016に昨日かぼちゃ400円とトマト200円", "2026-11-28", 600, true),
+        ("0016に昨日600円のかぼちゃを4個と200円のトマトを3箱", "2026-11-28", 3_000, true),
+        ("0016に昨日600円のかぼちゃを4個と200円のトマトを3箱", "2026-11-28", 3_100, false),
         // Today is what a sale without a day means, whatever period another part of the request names.
         ("先月の合計を教えて。あと0016にかぼちゃ600円を登録して", "2026-11-29", 600, true),
         ("0016に2月30日かぼちゃ600円で登録", "2026-02-28", 600, false),
