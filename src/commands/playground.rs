@@ -79,11 +79,9 @@ async fn prepare(mut config: Config, dir: &DataDir, port: u16, clock: &Clock) ->
         store: Some(dir.private_file(MESSAGES).with_context(|| format!("{MESSAGES} cannot be made"))?),
         signing_secret: signing_secret.clone(),
         bot_token: bot_token.clone(),
-        retry_scale: 1.0,
-        seed: sample::seed(),
-        clock: clock.clone(),
         banner: is_demo.then_some(words::demo_banner),
         examples: sample::examples,
+        ..workspace::Settings::new(sample::seed(), clock.clone())
     };
     let listener = listen(port).await?;
     let workspace = Workspace::start(listener, settings).await.context("the workspace did not start")?;

@@ -62,7 +62,7 @@ pub fn seed() -> Seed {
         .collect();
     let channels =
         vec![Channel::public("C0HANBAI", "販売", &everybody), Channel::private("C0CHOKUHAN", "直販チーム", &direct)];
-    Seed { team, team_name: "ひなた農園".into(), users, channels, bot }
+    Seed { team, team_name: "ひなた農園".into(), users, channels, bot, groups: Vec::new() }
 }
 
 /// Requests to try, in the person's language.

@@ -61,8 +61,14 @@ async fn take(State(bot): State<Bot>, headers: HeaderMap, body: Bytes) -> (Statu
     (StatusCode::from_u16(status).unwrap(), headers)
 }
 
+/// An app that was granted and asked for all there is.
 fn settings(clock: &Clock) -> Settings {
+    let more = ["channels:read", "groups:read", "im:read", "mpim:read", "im:write", "mpim:write", "usergroups:read"];
+    let more = more.into_iter().chain(["reactions:read", "reactions:write", "files:read", "files:write"]);
     Settings {
+        scopes: SCOPES.into_iter().chain(more).map(str::to_owned).collect(),
+        events: EVENTS.into_iter().chain(["agent_session_stopped", "reaction_added"]).map(str::to_owned).collect(),
+        home_tab: true,
         signing_secret: Secret::new("sign"),
         bot_token: Secret::new("xoxb-test"),
         retry_scale: 0.0,
@@ -238,7 +244,7 @@ async fn the_token_is_checked_and_unknown_methods_are_named_so() {
     let body: Value = serde_json::from_str(&body).unwrap();
     assert_eq!((&body["team_id"], &body["user_id"], &body["bot_id"]), (&json!("T1"), &json!("UBOT"), &json!("B1")));
     assert!(headers["x-oauth-scopes"].to_str().unwrap().contains("chat:write"));
-    assert_eq!(error(&workspace, "chat.startStream", json!({})).await, "unknown_method");
+    assert_eq!(error(&workspace, "chat.sendSmoke", json!({})).await, "unknown_method");
 }
 
 #[tokio::test]

@@ -78,6 +78,7 @@ impl Rig {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let settings = Settings {
             retry_scale: options.retry_scale.unwrap_or(0.002),
+            limits: false,
             ..Settings::new(sample::seed(), Clock::system())
         };
         let workspace = Workspace::start(listener, settings).await.expect("the workspace");

@@ -1,0 +1,132 @@
+//! A real browser, and what a person sees and does in it.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use fantoccini::{Client, ClientBuilder, Locator};
+use hyper_util::client::legacy::connect::HttpConnector;
+use sales_concierge::playground::workspace::Workspace;
+use serde_json::{Value, json};
+use tokio::process::{Child, Command};
+
+use super::bot::listener;
+
+const SOON: Duration = Duration::from_secs(15);
+
+/// The width of the phone, in CSS pixels.
+pub const PHONE: u32 = 375;
+
+pub struct Browser {
+    pub client: Client,
+    base: String,
+    _driver: Child,
+}
+
+impl Browser {
+    pub async fn start(workspace: &Workspace, phone: bool) -> Self {
+        Self::at(&workspace.page_url(), phone).await
+    }
+
+    /// A fresh browser for the page at `url`.
+    pub async fn at(url: &str, phone: bool) -> Self {
+        let base = url.to_owned();
+        let port = listener().await.local_addr().unwrap().port();
+        let driver = Command::new("chromedriver")
+            .arg(format!("--port={port}"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("chromedriver is installed (scripts/test does it)");
+        let mut options = json!({"args": ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+            "--disable-background-networking", "--window-size=1280,800"]});
+        if phone {
+            options["mobileEmulation"] = json!({
+                "deviceMetrics": {"width": PHONE, "height": 700, "pixelRatio": 2.0, "mobile": true, "touch": true},
+            });
+        }
+        let mut builder = ClientBuilder::new(HttpConnector::new());
+        builder.capabilities([("goog:chromeOptions".to_owned(), options)].into_iter().collect());
+        let url = format!("http://127.0.0.1:{port}");
+        let connected = async {
+            loop {
+                match builder.connect(&url).await {
+                    Ok(client) => return client,
+                    Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+                }
+            }
+        };
+        let client = tokio::time::timeout(SOON * 2, connected).await.expect("a browser starts");
+        Self { client, base, _driver: driver }
+    }
+
+    pub async fn open(&self, hash: &str) {
+        self.client.goto(&format!("{}#{hash}", self.base)).await.unwrap();
+        self.shows("return document.getElementById('where').textContent !== ''").await;
+    }
+
+    pub async fn close(self) {
+        self.client.close().await.unwrap();
+    }
+
+    /// Waits until a script returns true.
+    pub async fn shows(&self, script: &str) {
+        let seen = async {
+            while self.client.execute(script, vec![]).await.unwrap() != json!(true) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        if tokio::time::timeout(SOON, seen).await.is_err() {
+            let text = self.client.execute("return document.body.innerText", vec![]).await.unwrap();
+            panic!("never true: {script}\nthe page says: {text}");
+        }
+    }
+
+    /// Waits until an element's text contains something.
+    pub async fn says(&self, selector: &str, text: &str) {
+        let (selector, text) = (json!(selector), json!(text));
+        self.shows(&format!(
+            "return [...document.querySelectorAll({selector})].some(e => e.innerText.includes({text}))"
+        ))
+        .await;
+    }
+
+    /// Waits until nothing matches.
+    pub async fn lacks(&self, selector: &str) {
+        self.shows(&format!("return !document.querySelector({})", json!(selector))).await;
+    }
+
+    pub async fn click(&self, selector: &str) {
+        self.client.wait().at_most(SOON).for_element(Locator::Css(selector)).await.unwrap().click().await.unwrap();
+    }
+
+    pub async fn write(&self, selector: &str, text: &str) {
+        self.client
+            .wait()
+            .at_most(SOON)
+            .for_element(Locator::Css(selector))
+            .await
+            .unwrap()
+            .send_keys(text)
+            .await
+            .unwrap();
+    }
+
+    /// Types into whatever has the focus.
+    pub async fn keys(&self, keys: &str) {
+        self.client.active_element().await.unwrap().send_keys(keys).await.unwrap();
+    }
+
+    pub async fn run(&self, script: &str) -> Value {
+        self.client.execute(script, vec![]).await.unwrap()
+    }
+
+    /// Pictures are made only on demand: `SCREENSHOTS=dir cargo test --test it page`.
+    #[expect(clippy::disallowed_methods, reason = "a switch of the tests, not of the program")]
+    pub async fn picture(&self, name: &str) {
+        if let Ok(dir) = std::env::var("SCREENSHOTS") {
+            let png = self.client.screenshot().await.expect("a picture");
+            std::fs::write(std::path::Path::new(&dir).join(format!("{name}.png")), png).expect("written");
+        }
+    }
+}
