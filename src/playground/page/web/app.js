@@ -9,6 +9,7 @@ import { startComposers, restoreDraft, resendAll } from "/composer.js";
 import { startModal } from "/modal.js";
 import { startHome, homeOpened } from "/home.js";
 import { startSide } from "/side.js";
+import { startUnderneath } from "/underneath.js";
 
 // ---------------------------------------------------------------- where the person is
 
@@ -166,6 +167,7 @@ async function start() {
   startComposers();
   startModal();
   startHome();
+  startUnderneath();
   buttons();
   const { people } = await read("/page/people", {});
   const me = people.find((p) => p.id === wanted) || people[0];
