@@ -40,7 +40,20 @@ pub async fn of(records: &Records, work: &Work, thread: &ThreadKey) -> Result<Ve
     steps.extend(proposals(records, thread).await?);
     steps.extend(presses(records, thread).await?);
     steps.extend(messages(records, thread).await?);
-    steps.sort_by_key(|step| step.at);
+    // A round is stored when it is over, the proposals it asked for a moment before.
+    for i in 0..steps.len() {
+        let Some(step) = steps.get(i) else { break };
+        let (turn, round) = (step.detail.get("turn"), step.detail.get("round"));
+        let same = |s: &&Step| s.kind == "proposed" && s.detail.get("turn") == turn && s.detail.get("round") == round;
+        let began = match step.kind {
+            "said" | "call" => steps.iter().filter(same).map(|s| s.at).min(),
+            _ => None,
+        };
+        if let (Some(began), Some(step)) = (began, steps.get_mut(i)) {
+            step.at = step.at.min(began);
+        }
+    }
+    steps.sort_by_key(|step| (step.at, rank(step.kind)));
     let ids: Vec<String> =
         sqlx::query_scalar("SELECT id FROM proposals WHERE team = $1 AND channel = $2 AND root = $3")
             .bind(thread.team.as_str())
@@ -50,6 +63,13 @@ pub async fn of(records: &Records, work: &Work, thread: &ThreadKey) -> Result<Ve
             .await?;
     steps.iter_mut().for_each(|step| cut_short(&mut step.detail, &ids));
     Ok(steps)
+}
+
+/// What comes first of steps of one millisecond.
+fn rank(kind: &str) -> usize {
+    let order =
+        ["job", "said", "call", "proposed", "press", "decided", "settled", "message", "result", "note", "answer"];
+    order.iter().position(|k| *k == kind).unwrap_or(order.len())
 }
 
 /// The model is told the ids of proposals, so they stand in results and notes too.
@@ -128,7 +148,7 @@ fn shown(item: &Item) -> (&'static str, Value) {
 
 async fn proposals(records: &Records, thread: &ThreadKey) -> Result<Vec<Step>, sqlx::Error> {
     let rows = sqlx::query(
-        "SELECT id, tool, digest, state, epoch, created_at, expires_at, decided_user, decided_at, settled_at, failure,
+        "SELECT id, turn_id, round, tool, digest, state, epoch, created_at, expires_at, decided_user, decided_at, settled_at, failure,
                 grounds, result
          FROM proposals WHERE team = $1 AND channel = $2 AND root = $3 ORDER BY created_at DESC LIMIT $4",
     )
@@ -148,6 +168,7 @@ async fn proposals(records: &Records, thread: &ThreadKey) -> Result<Vec<Step>, s
             kind: "proposed",
             detail: json!({
                 "proposal": proposal, "tool": text("tool")?, "digest": beginning(&text("digest")?), "state": state,
+                "turn": text("turn_id")?, "round": row.try_get::<i64, _>("round")?,
                 "expires_at": row.try_get::<i64, _>("expires_at")?,
                 "grounds": serde_json::from_str::<Value>(&text("grounds")?).unwrap_or_default(),
             }),

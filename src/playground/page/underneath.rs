@@ -27,10 +27,7 @@ const SLOW: Duration = Duration::from_secs(4);
 const SECRETS: [&str; 6] = ["response_url", "trigger_id", "token", "value", "private_metadata", "url_private"];
 
 pub(super) fn router(hub: Arc<Hub>) -> Router {
-    Router::new()
-        .route("/page/underneath", get(look))
-        .route("/page/chaos", post(disturb))
-        .with_state(hub)
+    Router::new().route("/page/underneath", get(look)).route("/page/chaos", post(disturb)).with_state(hub)
 }
 
 #[derive(Deserialize)]
@@ -185,7 +182,10 @@ mod tests {
             "payload": {"response_url": "http://127.0.0.1/response/abcdefgh", "actions": [{"value": "0123456789abcdef"}],
                 "message": {"blocks": [{"elements": [{"value": "0123456789abcdef"}]}]}, "trigger_id": "123456789.987"},
         });
-        let form = format!("payload={}", url::form_urlencoded::byte_serialize(body["payload"].to_string().as_bytes()).collect::<String>());
+        let form = format!(
+            "payload={}",
+            url::form_urlencoded::byte_serialize(body["payload"].to_string().as_bytes()).collect::<String>()
+        );
         let shown = request(&SignedRequest {
             timestamp: "1".into(),
             signature: "v0=0123456789abcdef".into(),
