@@ -18,6 +18,8 @@ const CHAOS = [
 ];
 
 let open = false;
+/** What is unfolded on the panel; it stays so when the panel is drawn anew. */
+const unfolded = new Set();
 /** The thread that is shown: `channel|root`. */
 let shown = "";
 let steps = [];
@@ -113,8 +115,9 @@ function step(first, s, index) {
   const after = s.at - first;
   const when = after < 10000 ? "+" + after + " ms" : "+" + (after / 1000).toFixed(1) + " s";
   const label = (KINDS[s.kind] || (() => s.kind))();
-  return el("li", { "data-key": s.kind + "|" + s.at + "|" + index },
-    el("details", { class: "step " + side(s.kind) },
+  const key = s.kind + "|" + s.at + "|" + index;
+  return el("li", { "data-key": key },
+    el("details", { class: "step " + side(s.kind), "data-open": key, open: unfolded.has(key) },
       el("summary", {},
         el("span", { class: "when" }, when), " ", el("b", {}, label), " ", el("span", { class: "what" }, summary(s))),
       el("pre", { tabindex: "0", "aria-label": label }, JSON.stringify(s.detail, null, 2))));
@@ -137,7 +140,7 @@ function draw() {
       el("div", { class: "titles" }, el("h2", {}, word("underneath")), el("p", {}, word("underneath_about"))),
       el("button", { type: "button", class: "icon", "data-do": "shut", "aria-label": word("shut_underneath") }, icon("close"))),
     el("div", { class: "scroll", tabindex: "-1" },
-      el("details", { class: "chaos" },
+      el("details", { class: "chaos", "data-open": "chaos", open: unfolded.has("chaos") },
         el("summary", {}, word("chaos")),
         el("p", { class: "hint" }, word("chaos_about")),
         el("div", { class: "wishes" }, CHAOS.map(([what, label]) =>
@@ -186,6 +189,9 @@ export function startUnderneath() {
     if (chaos) disturb(chaos.dataset.chaos);
     else if (event.target.closest("[data-do=shut]")) toggle(false);
   });
+  $("underneath").addEventListener("toggle", ({ target }) => {
+    if (target.dataset.open) unfolded[target.open ? "add" : "delete"](target.dataset.open);
+  }, true);
   $("underneath").addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     event.preventDefault();
