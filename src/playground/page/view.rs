@@ -99,11 +99,14 @@ pub(super) fn history(hub: &Hub, user: &str, channel: &str, before: &str) -> Res
 /// Messages that are no replies, oldest first: the newest, or those before one.
 fn page_of(world: &World, me: &UserId, channel: &ChannelId, before: Option<&MessageTs>) -> Value {
     let all = world.messages(channel.as_str());
-    let threads = Threads::of(all.iter().copied(), me);
-    let roots: Vec<&&Message> = all.iter().filter(|m| !m.is_reply() && before.is_none_or(|b| m.ts < *b)).collect();
+    let roots: Vec<&Message> =
+        all.iter().copied().filter(|m| !m.is_reply() && before.is_none_or(|b| m.ts < *b)).collect();
     let skipped = roots.len().saturating_sub(PAGE);
-    let messages: Vec<Value> =
-        roots.into_iter().skip(skipped).map(|m| message_view(world, me, m, threads.under(m, me))).collect();
+    let shown = roots.get(skipped..).unwrap_or_default();
+    // Replies are younger than their roots: what is older than all of these is no reply to them.
+    let oldest = shown.first().map(|m| &m.ts);
+    let threads = Threads::of(all.into_iter().filter(|m| oldest.is_some_and(|o| m.ts > *o)), me);
+    let messages: Vec<Value> = shown.iter().map(|m| message_view(world, me, m, threads.under(m, me))).collect();
     json!({"messages": messages, "more": skipped > 0})
 }
 

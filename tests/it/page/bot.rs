@@ -32,10 +32,20 @@ pub fn settings() -> Settings {
     let mut seed = Seed::small();
     seed.users[0].title = "販売担当".into();
     seed.channels.push(Channel::private("C3", "直販チーム", &["U1", "UBOT"]));
+    let known = Settings::new(seed, Clock::system());
     Settings {
         banner: Some(|lang| if lang == Lang::Ja { "お知らせ".into() } else { "Notice".into() }),
         examples: |_| vec!["0002の先週の販売は？".into()],
-        ..Settings::new(seed, Clock::system())
+        // More than the manifest asks for today: the page shows all that a bot may come to do.
+        home_tab: true,
+        limits: false,
+        events: [known.events.clone(), vec!["agent_session_stopped".into()]].concat(),
+        scopes: [
+            known.scopes.clone(),
+            ["commands", "reactions:write", "assistant:write", "files:write"].map(String::from).into(),
+        ]
+        .concat(),
+        ..known
     }
 }
 
@@ -110,7 +120,12 @@ pub fn modal() -> Value {
     let input = |id: &str, label: &str, element: Value| json!({"type": "input", "block_id": id, "label": plain(label), "element": element});
     let products: Vec<Value> = ["かぼちゃ", "とまと", "なす", "きゅうり"].map(|p| option(p, p)).into();
     let mut note = input("note", "メモ", json!({"type": "plain_text_input", "action_id": "v", "multiline": true}));
-    note["optional"] = true.into();
+    let mut marks = input(
+        "marks",
+        "印",
+        json!({"type": "checkboxes", "action_id": "v", "options": [option("急ぎ", "urgent"), option("贈答用", "gift")]}),
+    );
+    (note["optional"], marks["optional"]) = (true.into(), true.into());
     note["hint"] = plain("社内だけに表示されます");
     json!({
         "type": "modal", "callback_id": "sale", "notify_on_close": true,
@@ -122,7 +137,7 @@ pub fn modal() -> Value {
             input("customer", "顧客", json!({"type": "external_select", "action_id": "v", "min_query_length": 1})),
             input("amount", "金額", json!({"type": "number_input", "action_id": "v", "is_decimal_allowed": false, "initial_value": "600"})),
             input("tax", "税", json!({"type": "radio_buttons", "action_id": "v", "options": [option("税込", "in"), option("税抜", "out")], "initial_option": option("税込", "in")})),
-            input("marks", "印", json!({"type": "checkboxes", "action_id": "v", "options": [option("急ぎ", "urgent"), option("贈答用", "gift")]})),
+            marks,
             note,
         ],
     })
@@ -143,7 +158,11 @@ async fn on_event(State(bot): State<Bot>, body: Bytes) -> StatusCode {
         tokio::spawn(async move {
             api(&bot.workspace, "views.publish", json!({"user_id": event["user"], "view": view})).await;
         });
-    } else if event["type"] == "message" && event.get("bot_id").is_none() && event["channel_type"] == "im" {
+    } else if event["type"] == "message"
+        && event.get("subtype").is_none()
+        && event.get("bot_id").is_none()
+        && event["channel_type"] == "im"
+    {
         tokio::spawn(async move { answer(&bot.workspace, &event).await });
     }
     StatusCode::OK

@@ -13,6 +13,19 @@ use super::bot::listener;
 
 const SOON: Duration = Duration::from_secs(15);
 
+/// Keys, as WebDriver names them.
+pub const ENTER: &str = "\u{E007}";
+pub const TAB: &str = "\u{E004}";
+pub const ESCAPE: &str = "\u{E00C}";
+pub const DOWN: &str = "\u{E015}";
+pub const UP: &str = "\u{E013}";
+pub const RIGHT: &str = "\u{E014}";
+pub const DELETE: &str = "\u{E017}";
+pub const END: &str = "\u{E010}";
+const CTRL: &str = "\u{E009}";
+/// Lets go of what is held down.
+const RELEASE: &str = "\u{E000}";
+
 /// The width of the phone, in CSS pixels.
 pub const PHONE: u32 = 375;
 
@@ -115,6 +128,15 @@ impl Browser {
     /// Types into whatever has the focus.
     pub async fn keys(&self, keys: &str) {
         self.client.active_element().await.unwrap().send_keys(keys).await.unwrap();
+    }
+
+    /// Ctrl and another key.
+    pub async fn press_with_ctrl(&self, key: &str) {
+        self.keys(&format!("{CTRL}{key}{RELEASE}")).await;
+    }
+
+    pub async fn press_shift_tab(&self) {
+        self.keys(&format!("\u{E008}{TAB}{RELEASE}")).await;
     }
 
     pub async fn run(&self, script: &str) -> Value {

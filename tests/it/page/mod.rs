@@ -2,6 +2,11 @@
 
 mod bot;
 mod browser;
+mod forms;
+mod look;
+mod speed;
+mod talk;
+mod trouble;
 
 use serde_json::json;
 

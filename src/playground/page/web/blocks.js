@@ -40,19 +40,24 @@ function input(surface, block, errors) {
   const label = textOf(block.label);
   const id = "i-" + surface + "-" + block.block_id;
   const nodes = element(surface, block, block.element || {}, label);
-  for (const node of nodes) {
-    const control = node && (node.matches && node.matches("input,textarea,.choices") ? node : node.querySelector && node.querySelector("input"));
-    if (!control) continue;
-    const told = [error && id + "-error", textOf(block.hint) && id + "-hint"].filter(Boolean).join(" ");
-    if (told) control.setAttribute("aria-describedby", told);
-    if (error) control.setAttribute("aria-invalid", "true");
-    if (!block.optional && !control.matches(".choices")) control.setAttribute("aria-required", "true");
-  }
-  return el("div", { class: error ? "input wrong" : "input", "data-key": "input" + block.block_id },
+  return el("div", { class: error ? "input wrong" : "input", "data-key": "input" + block.block_id, "data-required": !block.optional },
     el("p", { class: "label", "aria-hidden": "true" }, label, block.optional ? el("span", { class: "mark" }, " " + word("optional")) : []),
     nodes,
     error ? el("p", { class: "failed", id: id + "-error" }, icon("warn"), error) : [],
     textOf(block.hint) ? el("p", { class: "hint", id: id + "-hint" }, textOf(block.hint)) : []);
+}
+
+/** Tells the controls of a form what stands beside them: fields that look after themselves are not drawn anew. */
+export function describeInputs(form) {
+  for (const box of form.querySelectorAll(".input")) {
+    const control = box.querySelector("input:not([type=checkbox],[type=radio]),textarea,.choices");
+    if (!control) continue;
+    const told = [...box.querySelectorAll(":scope > :is(.failed, .hint)[id]")].map((n) => n.id).join(" ");
+    const set = (name, value) => (value ? control.setAttribute(name, value) : control.removeAttribute(name));
+    set("aria-describedby", told);
+    set("aria-invalid", box.classList.contains("wrong") ? "true" : "");
+    set("aria-required", box.hasAttribute("data-required") && !control.matches(".choices") ? "true" : "");
+  }
 }
 
 function cells(row) {

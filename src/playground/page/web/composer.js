@@ -70,7 +70,10 @@ export function discard(key) {
   if (!p) return;
   forget(p);
   const [form, area] = p.thread && p.thread === state.thread ? ["thread-composer", "thread-text"] : ["composer", "text"];
-  if (!$(area).value) { $(area).value = p.text; grown($(area)); }
+  if (!$(area).value) {
+    $(area).value = p.text;
+    $(area).dispatchEvent(new Event("input"));
+  }
   $(form).querySelector("textarea").focus();
 }
 

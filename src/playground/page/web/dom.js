@@ -77,7 +77,10 @@ export function sync(list, items) {
       const fresh = item.build();
       fresh.setAttribute("data-key", item.key);
       if (node.hasAttribute("tabindex")) fresh.setAttribute("tabindex", node.getAttribute("tabindex"));
+      const held = node.contains(document.activeElement);
       morph(node, fresh);
+      // The control that was used may be gone, as a button is once its question is settled.
+      if (held && !node.contains(document.activeElement)) node.focus();
       node.sign = item.sign;
     }
     if (node === place) place = place.nextSibling;

@@ -167,9 +167,12 @@ function select(surface, block, e, { label, source, current, value, many }) {
     enter(surface, block.block_id, e.action_id, chosen);
     if (block.type !== "input" || block.dispatch_action) use(surface, block.block_id, e, chosen);
   };
+  // What is chosen already must not hide the others: only what was typed is searched for.
+  let typed = false;
   const list = combobox(input, {
-    options: source,
+    options: (query) => source(typed ? query : ""),
     chosen: (option) => {
+      typed = false;
       if (many) picked = [...picked.filter((p) => p.id !== option.id), option].slice(0, e.max_selected_items || 100);
       else picked = [option];
       show();
@@ -184,11 +187,10 @@ function select(surface, block, e, { label, source, current, value, many }) {
     changed();
     input.focus();
   });
-  let typed = 0;
   input.addEventListener("focus", () => { input.select(); });
   input.addEventListener("click", () => list.draw());
-  input.addEventListener("input", () => { clearTimeout(typed); typed = setTimeout(list.draw, e.type.includes("external") ? 200 : 0); });
-  input.addEventListener("blur", () => { list.close(); show(); });
+  input.addEventListener("input", () => { typed = true; list.later(e.type.includes("external") ? 200 : 0); });
+  input.addEventListener("blur", () => { typed = false; list.close(); show(); });
   show();
   node.append(tags, input, icon("down"));
   return node;
@@ -202,19 +204,16 @@ function optionSelect(surface, block, e, label) {
   const many = e.type.startsWith("multi_");
   const known = () => valueOf(surface, block, e);
   const all = options(e).map(labelled);
-  const nothing = () => known().selected_option || (known().selected_options || []).length;
   const source = e.type.endsWith("external_select")
     ? async (query) => {
-      const asked = nothing() && !many && query === textOf((known().selected_option || {}).text) ? "" : query;
-      if (asked.length < (e.min_query_length ?? 3)) return [];
+      if (query.length < (e.min_query_length ?? 3)) return [];
       const [place, id] = surface.split("|");
       const { options: found } = await act("suggest", {
-        place: place === "view" ? { view: id } : { channel: place, ts: id }, block_id: block.block_id, action_id: e.action_id, query: asked,
+        place: place === "view" ? { view: id } : { channel: place, ts: id }, block_id: block.block_id, action_id: e.action_id, query,
       });
       return found.flatMap((o) => (o.options ? o.options.map((x) => ({ ...x, group: textOf(o.label) })) : [o])).map(labelled);
     }
-    // What is chosen already must not hide the others.
-    : (query) => (all.some((o) => o.label === query) ? all : all.filter(matches(query)));
+    : (query) => all.filter(matches(query));
   return select(surface, block, e, {
     label, many, source,
     current: () => (many ? known().selected_options || [] : [known().selected_option].filter(Boolean)).map(labelled),
@@ -234,7 +233,7 @@ function idSelect(surface, block, e, label) {
   const ids = () => (many ? known()[field + "s"] || [] : [known()[field]].filter(Boolean));
   return select(surface, block, e, {
     label, many,
-    source: (query) => (all.some((o) => o.label === query) ? all : all.filter(matches(query))),
+    source: (query) => all.filter(matches(query)),
     current: () => ids().map((id) => all.find((o) => o.id === id) || { id, label: state.names[id] || word("somebody") }),
     value: (picked) => (many ? { [field + "s"]: picked.map((p) => p.id) } : { [field]: picked[0] ? picked[0].id : null }),
   });

@@ -4,7 +4,7 @@ import { $, el, fill, rove } from "/dom.js";
 import { icon } from "/icons.js";
 import { state, drawn, word, isDm } from "/state.js";
 import { act } from "/net.js";
-import { blocks } from "/blocks.js";
+import { blocks, describeInputs } from "/blocks.js";
 import { surfaceOfView } from "/elements.js";
 import { openTab } from "/app.js";
 
@@ -27,6 +27,7 @@ function draw() {
   fill(home, [list.length
     ? el("div", { class: "home-view body" }, blocks(surfaceOfView(state.home), list))
     : el("div", { class: "empty" }, icon("home"), el("p", {}, word("empty_home")))]);
+  describeInputs(home);
 }
 
 /** The bot is told each time, and publishes what it wants to show. */

@@ -114,7 +114,8 @@ export function statusLine(place) {
 }
 
 function fileNode(file) {
-  const href = "/files/" + encodeURIComponent(file.id) + "/" + encodeURIComponent(file.name);
+  const path = /^https?:\/\/[^/]+(\/files\/[^?#]+)/.exec(file.url_private || "");
+  const href = path ? path[1] : "/files/" + encodeURIComponent(file.id) + "/" + encodeURIComponent(file.name);
   const title = file.title || file.name;
   const download = el("a", { class: "icon boxed", href, download: file.name, "aria-label": word("download", { name: title }) }, icon("download"));
   if (/^image\/(png|jpeg|gif|webp)$/.test(file.mimetype || "")) {

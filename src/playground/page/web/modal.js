@@ -4,7 +4,7 @@ import { $, el, fill, say } from "/dom.js";
 import { icon } from "/icons.js";
 import { state, drawn, redraw, word } from "/state.js";
 import { act } from "/net.js";
-import { blocks } from "/blocks.js";
+import { blocks, describeInputs } from "/blocks.js";
 import { surfaceOfView, valuesOf } from "/elements.js";
 import { closePopup } from "/popup.js";
 
@@ -57,6 +57,7 @@ function draw() {
           busy ? el("span", { class: "spin", "aria-hidden": "true" }) : [], busy ? word("sending") : textOf(view.submit) || word("ok"))
         : []));
   fill(dialog, [form]);
+  describeInputs(dialog);
   dialog.setAttribute("aria-labelledby", "modal-title");
   if (!dialog.open) {
     opener = document.activeElement;
@@ -84,7 +85,9 @@ async function submit() {
       say(Object.values(outcome.errors).join(" "), true);
       requestAnimationFrame(() => requestAnimationFrame(() => {
         const first = $("modal").querySelector(".wrong :is(input,textarea,button)");
-        if (first) first.focus();
+        if (!first) return;
+        first.focus();
+        first.closest(".wrong").scrollIntoView({ block: "center" });
       }));
     } else if (outcome.warning) {
       trouble = word("modal_failed");

@@ -1,7 +1,7 @@
 // Between the page and the workspace: requests, and the stream of changes.
 
 import {
-  state, redraw, revise, isReply, rootOf, placeOf, put, take, get, newRoom, loadMarks, kept, keep, word, nameOf,
+  state, redraw, revise, isReply, rootOf, placeOf, put, take, get, newRoom, loadMarks, kept, keep, word, nameOf, message,
 } from "/state.js";
 import { say } from "/dom.js";
 import { plainOf } from "/text.js";
@@ -102,6 +102,18 @@ function announce(m) {
   if (seen) say(nameOf(m.user) + ": " + plainOf(m));
 }
 
+/** Makes controls usable again whose press is answered by something other than a change of their message. */
+function freePresses() {
+  for (const [key, value] of state.presses) {
+    if (value !== "sending") continue;
+    state.presses.delete(key);
+    const [channel, ts] = key.split("|");
+    const m = message(channel, ts);
+    if (m) revise(m);
+  }
+  redraw("log", "thread", "home");
+}
+
 function gotMessage({ message: m, root }, isNew) {
   const room = state.rooms.get(m.channel);
   if (!room) return;
@@ -110,10 +122,8 @@ function gotMessage({ message: m, root }, isNew) {
   if (list && !(list === room.roots && room.more && list.length && m.ts < list[0].ts)) put(list, m);
   noteSummary(room, root);
   const surface = m.channel + "|" + m.ts;
-  for (const key of [...state.presses.keys()]) {
-    // The answer to a press is a changed message, or one that only this person sees.
-    if (key.startsWith(surface + "|") || (m.ephemeral && state.presses.get(key) === "sending")) state.presses.delete(key);
-  }
+  for (const key of [...state.presses.keys()]) if (key.startsWith(surface + "|")) state.presses.delete(key);
+  if (m.ephemeral) freePresses();
   if (m.is_bot) {
     state.statuses.delete(placeOf(m.channel, rootOf(m)));
   }
@@ -163,6 +173,8 @@ export function apply(change) {
     const at = state.modals.findIndex((v) => v.id === change.modal.id);
     if (at < 0) state.modals.push(change.modal);
     else state.modals[at] = change.modal;
+    // What was pressed has led to something.
+    if (at < 0) freePresses();
     redraw("modal");
   }
   if (change.modal_closed) { state.modals = state.modals.filter((v) => v.id !== change.modal_closed); redraw("modal"); }

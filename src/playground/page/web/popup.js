@@ -25,7 +25,8 @@ export const popupOf = (anchor) => (open && open.anchor === anchor ? open.node :
 
 function position() {
   const { node, anchor } = open;
-  const at = anchor.getBoundingClientRect();
+  // A control that shows only under a pointer has no place of its own when the keyboard opens it.
+  const at = (anchor.offsetWidth ? anchor : anchor.closest(".message") || anchor).getBoundingClientRect();
   const [width, height] = [node.offsetWidth, node.offsetHeight];
   const below = at.bottom + 4 + height <= window.innerHeight || at.top < height + 4;
   const left = node.dataset.align === "end" ? at.right - width : at.left;
@@ -83,7 +84,7 @@ export function openMenu(anchor, label, items) {
 export function pickReaction(anchor, chosen) {
   if (popupOf(anchor)) { closePopup(true); return; }
   const grid = el("div", { class: "reactions-grid", role: "group", "aria-label": word("add_reaction"), "data-align": "end" },
-    OFFERED.map((name, i) => el("button", { type: "button", "data-name": name, "aria-label": name.replaceAll("_", " "), title: ":" + name + ":", tabindex: i ? -1 : 0 }, emoji(name))));
+    OFFERED.map((name, i) => el("button", { type: "button", class: "emoji", "data-name": name, "aria-label": name.replaceAll("_", " "), title: ":" + name + ":", tabindex: i ? -1 : 0 }, emoji(name))));
   grid.addEventListener("click", (event) => {
     const button = event.target.closest("[data-name]");
     if (!button) return;
@@ -181,6 +182,8 @@ export function combobox(input, { options, chosen, empty }) {
   };
   const take = (i) => {
     const option = shown[i];
+    // What is still being looked for comes too late.
+    asked += 1;
     closePopup();
     if (option) chosen(option);
   };
@@ -198,11 +201,12 @@ export function combobox(input, { options, chosen, empty }) {
       event.preventDefault();
       if (isOpen) mark(at + (event.key === "ArrowDown" ? 1 : -1));
       else draw();
-    } else if (isOpen && (event.key === "Enter" || event.key === "Tab") && at >= 0) {
-      if (event.key === "Enter" || empty === "hide") event.preventDefault();
+    } else if (isOpen && at >= 0 && (event.key === "Enter" || (event.key === "Tab" && empty === "hide"))) {
+      event.preventDefault();
       event.stopImmediatePropagation();
       take(at);
     }
   });
-  return { draw, close: () => { if (popupOf(input) === list) closePopup(); } };
+  const later = (pause) => { const turn = (asked += 1); setTimeout(() => { if (turn === asked) draw(); }, pause); };
+  return { draw, later, close: () => { asked += 1; if (popupOf(input) === list) closePopup(); } };
 }

@@ -239,13 +239,16 @@ export function richText(block) {
 const ITEM = /^(\s*)(?:([-*+])|(\d{1,9})[.)])\s+(.*)$/;
 const TABLE = /^\s*\|.*\|\s*$/;
 
+/** In half widths: a character of Japanese takes two. */
+const widthOf = (text) => [...text.slice(0, 40)].reduce((sum, c) => sum + (c.codePointAt(0) > 0x2e7f ? 2 : 1), 0);
+
 /** A table that scrolls by itself; the first row is its head. */
 export function table(rows, settings) {
   const align = (i) => ["right", "center"].find((a) => settings[i] && settings[i].align === a);
   const cells = (row, tag) => row.map((cell, i) => {
     const node = el(tag, { class: align(i), scope: tag === "th" ? "col" : undefined }, cell);
     // A date that is broken at its hyphens is hard to read; what is short stays on one line, and the table scrolls.
-    if (node.textContent.length <= 18) node.classList.add("short");
+    if (widthOf(node.textContent) <= 18) node.classList.add("short");
     return node;
   });
   const [head, ...rest] = rows;
