@@ -38,7 +38,8 @@ impl Desk {
                     let method = uri.path().rsplit('/').next().unwrap_or_default().to_owned();
                     calls.lock().unwrap().push((method, serde_json::from_slice(&body).unwrap_or_default()));
                     let next = answers.lock().unwrap().pop_front();
-                    let (status, answer, wish) = next.unwrap_or((200, json!({ "ok": true, "ts": "1.5" }), None));
+                    let (status, answer, wish) =
+                        next.unwrap_or((200, json!({ "ok": true, "ts": "1.5", "messages": [] }), None));
                     if let Some(body) = wish {
                         wanted(&records, &body, false).await;
                     }

@@ -18,6 +18,10 @@ pub(super) fn posted(world: &mut World, message: &Message) -> Vec<Value> {
         let mut mentioned = event.clone();
         mentioned.insert("type".into(), "app_mention".into());
         mentioned.remove("channel_type");
+        // Of people of other workspaces mentions were seen not to say where they belong.
+        if world.user(message.user.as_str()).is_some_and(|u| u.team_id != world.team) {
+            mentioned.remove("team");
+        }
         events.push(mentioned);
     }
     events.push(event);

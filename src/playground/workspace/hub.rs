@@ -420,6 +420,11 @@ impl Hub {
         faults.entry(method.into()).or_default().extend((0..times).map(|_| fault.clone()));
     }
 
+    pub(crate) fn behave(&self) {
+        lock(&self.faults).clear();
+        lock(&self.misdeliveries).clear();
+    }
+
     pub(super) fn next_fault(&self, method: &str) -> Option<Fault> {
         lock(&self.faults).get_mut(method)?.pop_front()
     }

@@ -327,6 +327,11 @@ impl Workspace {
         tokio::time::timeout(timeout, search).await.ok().flatten()
     }
 
+    /// Forgets what was ordered of misbehaviour and not yet done.
+    pub fn behave(&self) {
+        self.hub.behave();
+    }
+
     /// Delivers the events of the next `times` messages of people otherwise than it should.
     pub fn misdeliver(&self, how: Misdelivery, times: u32) {
         self.hub.misdeliver(how, times);
