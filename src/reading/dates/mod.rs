@@ -8,6 +8,7 @@ mod english;
 mod era;
 mod expr;
 mod frames;
+mod further;
 mod japanese;
 mod lengths;
 mod written;
@@ -103,7 +104,7 @@ fn scan(text: &Folded, context: &Context) -> Vec<Item> {
         let mut end = atom.end;
         if !atom.exprs.is_empty() && !is_habit(text, i) {
             let further =
-                if atom.day_may_follow { combine::further_days(text, end, &atom.exprs, context) } else { Vec::new() };
+                if atom.day_may_follow { further::further_days(text, end, &atom.exprs, context) } else { Vec::new() };
             let length = atom.length.is_some();
             items.push(Item { from: i, to: end, exprs: atom.exprs, shares: atom.shares, length });
             end = further.last().map_or(end, |item| item.to);
