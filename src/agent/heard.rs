@@ -411,8 +411,13 @@ fn reason(why: Refusal) -> &'static str {
 pub(super) fn calendar(today: NaiveDate, fiscal_start: u32) -> String {
     let mut text = String::new();
     let context = Context { fiscal_start, ..Context::on(today) };
-    for (label, words) in [("last week", "先週"), ("this week", "今週"), ("last month", "先月"), ("this month", "今月")]
-    {
+    for (label, words) in [
+        ("last week", "先週"),
+        ("this week", "今週"),
+        ("last month", "先月"),
+        ("this month", "今月"),
+        ("this fiscal year", "今年度"),
+    ] {
         let found = reading::dates(words, &context);
         if let Some(Meaning::Clear(Reading::Range(first, last))) = found.first().map(|f| &f.meaning) {
             let _ = writeln!(text, "{label}: {first} to {last}");

@@ -172,6 +172,7 @@ fn the_model_is_told_what_code_read() {
     this week: 2026-11-23 to 2026-11-29
     last month: 2026-10-01 to 2026-10-31
     this month: 2026-11-01 to 2026-11-30
+    this fiscal year: 2026-04-01 to 2027-03-31
     days: Mon 11-16, Tue 11-17, Wed 11-18, Thu 11-19, Fri 11-20, Sat 11-21, Sun 11-22, Mon 11-23, Tue 11-24, Wed 11-25, Thu 11-26, Fri 11-27, Sat 11-28, Sun 11-29
     ");
 }
