@@ -54,6 +54,7 @@ fn passing() -> Vec<Fault> {
         "no_permission",
         "org_login_required",
         "ekm_access_denied",
+        "not_allowed_token_type",
         "a_code_of_next_year",
     ];
     let garbled = garbled.map(|body| Fault::Garbled(body.to_owned()));
@@ -165,7 +166,10 @@ async fn a_card_whose_updates_are_refused_for_good_still_writes_once_and_says_so
 #[tokio::test(flavor = "multi_thread")]
 async fn a_receipt_whose_blocks_are_refused_is_told_in_words() {
     let rig = Rig::with_clerk(&[TIMEOUT]).await;
-    for (n, code) in ["invalid_blocks", "msg_blocks_too_long", "msg_too_long", "block_mismatch"].into_iter().enumerate()
+    for (n, code) in
+        ["invalid_blocks", "msg_blocks_too_long", "only_one_table_allowed", "msg_too_long", "block_mismatch"]
+            .into_iter()
+            .enumerate()
     {
         let place = rig.dm(AOKI, &format!("登録 0002 なす{n}本 500")).await;
         let card = rig.card(&place).await;
@@ -342,11 +346,15 @@ async fn codes_that_end_a_message_end_it_at_once_and_the_thread_goes_on() {
     let codes = [
         "cannot_reply_to_message",
         "thread_not_found",
+        "invalid_thread_ts",
         "messages_tab_disabled",
         "restricted_action",
         "restricted_action_read_only_channel",
         "restricted_action_thread_locked",
         "no_text",
+        "metadata_too_large",
+        "slack_connect_file_link_sharing_blocked",
+        "message_limit_exceeded",
     ];
     for (n, code) in codes.into_iter().enumerate() {
         let posts = |rig: &Rig| rig.workspace.calls().iter().filter(|c| c.method == "chat.postMessage").count();

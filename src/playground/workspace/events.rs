@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::message::{Message, typed_blocks};
+use super::composer::typed_blocks;
+use super::message::Message;
 use super::seed::Channel;
 use super::world::World;
 use crate::domain::MessageTs;

@@ -12,7 +12,7 @@ use super::delivery::{Courier, deliver};
 use super::files::Upload;
 use super::journal::Journal;
 use super::limits::Limits;
-use super::message::{Message, escape};
+use super::message::Message;
 use super::methods::Method;
 use super::people::Refused;
 use super::seed::{Channel, Seed};
@@ -179,9 +179,13 @@ impl Hub {
     }
 
     /// Gives a message other content and tells the bot.
-    pub(super) fn replace(self: &Arc<Self>, before: &Message, after: Message) -> Message {
+    pub(super) fn replace(self: &Arc<Self>, before: &Message, mut after: Message) -> Message {
         let events = {
             let mut world = self.world();
+            // Somebody may have reacted since `before` was looked at.
+            if let Some(now) = world.message(after.channel.as_str(), after.ts.as_str()) {
+                after.reactions = now.reactions.clone();
+            }
             let now = world.next_ts(self.clock.now().timestamp_micros());
             self.commit(&mut world, Change::Updated { message: after.clone() });
             let quiet = after.only_for.is_some();
@@ -269,40 +273,6 @@ impl Hub {
         let channel = Channel { is_mpim: true, members, ..Channel::private(&id, &name, &[]) };
         self.commit(&mut world, Change::Opened { channel: channel.clone() });
         Ok(channel)
-    }
-
-    /// Typed text in Slack's form: escaped, and `@handle` of the bot, a person or a group as a mention.
-    pub(crate) fn typed(&self, text: &str) -> String {
-        let world = self.world();
-        let people = world.users().iter().map(|u| (u.name.as_str(), &u.id));
-        let people = people.chain([(world.bot.name.as_str(), &world.bot.user)]);
-        let groups = world.groups().iter().map(|g| (g.handle.as_str(), format!("<!subteam^{}|@{}>", g.id, g.handle)));
-        let handles: Vec<(&str, String)> = people.map(|(name, id)| (name, format!("<@{id}>"))).chain(groups).collect();
-        let escaped = escape(text);
-        let mut parts = escaped.split('@');
-        let mut out = parts.next().unwrap_or("").to_owned();
-        for part in parts {
-            let word: usize = part
-                .chars()
-                .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
-                .map(char::len_utf8)
-                .sum();
-            // A handle is ASCII and ends where another character begins: 「@conciergeの」 mentions too.
-            let (handle, rest) = part.split_at_checked(word).unwrap_or((part, ""));
-            let before = out.chars().next_back();
-            let inside_a_word = before.is_some_and(|c| c.is_ascii_alphanumeric());
-            match handles.iter().find(|(name, _)| *name == handle) {
-                Some((_, token)) if !inside_a_word => {
-                    out.push_str(token);
-                    out.push_str(rest);
-                }
-                _ => {
-                    out.push('@');
-                    out.push_str(part);
-                }
-            }
-        }
-        out
     }
 
     /// An identifier that cannot be guessed, so that a page of another origin cannot use a `response_url`.

@@ -232,19 +232,24 @@ impl Hub {
         Ok(seen)
     }
 
-    /// A person closes the modal they see; the app is told if it asked for that.
+    /// A person closes the modal they see, and all below it if it says so; the app is told if it asked for that.
     pub(crate) async fn dismiss(self: &Arc<Self>, user: &str, view_id: &str) -> Result<(), Refused> {
-        let payload = {
+        let (payload, whole) = {
             let world = self.world();
             let person = world.user(user).ok_or(Refused::UserNotFound)?;
             let view = top(&world, &person.id, view_id)?;
-            let wanted = view.get("notify_on_close").and_then(Value::as_bool).unwrap_or(false);
+            let flag = |key: &str| view.get(key).and_then(Value::as_bool).unwrap_or(false);
+            let (wanted, whole) = (flag("notify_on_close"), flag("clear_on_close"));
             let mut payload = interaction(&world, "view_closed", person);
             payload.insert("view".into(), view);
-            payload.insert("is_cleared".into(), false.into());
-            wanted.then_some(Value::Object(payload))
+            payload.insert("is_cleared".into(), whole.into());
+            (wanted.then_some(Value::Object(payload)), whole)
         };
-        self.close(&UserId::new(user), view_id);
+        if whole {
+            self.close_all(&UserId::new(user));
+        } else {
+            self.close(&UserId::new(user), view_id);
+        }
         if let Some(payload) = payload {
             // A closed modal shows no warning, whatever the app answers.
             let used = used(user, "view_closed", Place::View { id: view_id }, view_id);

@@ -113,11 +113,6 @@ impl Message {
         self.thread_ts.as_ref().is_some_and(|t| *t != self.ts)
     }
 
-    /// The button (or other interactive element) with this `action_id`, and its block's id.
-    pub fn element(&self, block_id: Option<&str>, action_id: &str) -> Option<(&str, &Value)> {
-        element_in(self.blocks.as_ref()?, block_id, action_id)
-    }
-
     /// The message object of Web API answers and payloads.
     pub(super) fn to_slack(&self, team: &TeamId, bot: &Bot, with_metadata: bool) -> Map<String, Value> {
         let mut m = Map::new();
@@ -184,32 +179,4 @@ pub(super) fn element_in<'v>(
         }
     }
     None
-}
-
-/// What Slack's composer makes of typed text: one `rich_text` block.
-pub(super) fn typed_blocks(text: &str, block_id: &str) -> Value {
-    let mut elements = Vec::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("<@") {
-        let Some((user, tail)) = after.split_once('>') else { break };
-        if !before.is_empty() {
-            elements.push(json!({"type": "text", "text": unescape(before)}));
-        }
-        let id = user.split('|').next().unwrap_or(user);
-        elements.push(json!({"type": "user", "user_id": id}));
-        rest = tail;
-    }
-    if !rest.is_empty() {
-        elements.push(json!({"type": "text", "text": unescape(rest)}));
-    }
-    json!([{"type": "rich_text", "block_id": block_id, "elements": [{"type": "rich_text_section", "elements": elements}]}])
-}
-
-/// Slack's three escapes, for text that a person typed.
-pub(super) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
-pub(super) fn unescape(text: &str) -> String {
-    text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::blocks::{Invalid, Surface, accept};
+use super::composer::{escape, unescape};
 use super::hub::{Hub, ResponseUrl};
-use super::message::{Message, escape, unescape};
+use super::message::Message;
 use super::methods::{Args, is_true, place, place_to_write, str_arg, thread_arg};
 use super::seed::Channel;
 use super::streams;

@@ -10,6 +10,7 @@
 
 mod acts;
 mod blocks;
+mod composer;
 mod conversations;
 mod delivery;
 mod directory;

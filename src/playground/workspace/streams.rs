@@ -3,6 +3,7 @@
 //! What it promises: Slack's refusals, documented or only observed, among them that a stream ends by itself some minutes
 //! after its start, whatever is appended; its message then stays unfinished until it is updated.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -186,8 +187,11 @@ fn recipient(hub: &Hub, args: &Args) -> Result<UserId, ApiError> {
     if person.team_id.as_str() == team { Ok(person.id.clone()) } else { Err("team_not_found".into()) }
 }
 
-/// The message a call names and its stream, if that can still be written to.
-fn open(hub: &Hub, args: &Args) -> Result<(Message, Stream), ApiError> {
+type Streams = HashMap<(ChannelId, MessageTs), Stream>;
+
+/// The message a call names and its stream, if that can still be written to. The streams stay locked while it is
+/// written, so that words that come at the same time follow one another.
+fn open<'s>(hub: &Hub, args: &Args, streams: &'s mut Streams) -> Result<(Message, &'s mut Stream), ApiError> {
     let channel = place_to_write(hub, args, "channel")?;
     let message = {
         let world = hub.world();
@@ -199,31 +203,33 @@ fn open(hub: &Hub, args: &Args) -> Result<(Message, Stream), ApiError> {
         message.clone()
     };
     let key = (message.channel.clone(), message.ts.clone());
-    let streams = hub.streams();
-    let stream = streams.get(&key).ok_or("message_not_in_streaming_state")?;
+    let stream = streams.get_mut(&key).ok_or("message_not_in_streaming_state")?;
     if stream.state == State::StoppedByUser {
         return Err("stopped_by_user".into());
     }
     if !stream.is_open(hub.clock.now_ms(), hub.stream_life_ms()) {
         return Err("message_not_in_streaming_state".into());
     }
-    Ok((message, stream.clone()))
+    Ok((message, stream))
 }
 
 pub(super) fn append(hub: &Arc<Hub>, args: &Args) -> Answer {
-    let (before, mut stream) = open(hub, args)?;
+    let mut streams = hub.streams();
+    let (before, stream) = open(hub, args, &mut streams)?;
     if str_arg(args, "markdown_text").is_none_or(str::is_empty) && !args.contains_key("chunks") {
         return Err("no_text".into());
     }
-    stream.take(hub, args)?;
-    let after = stream.shown(&before);
-    hub.streams().insert((before.channel.clone(), before.ts.clone()), stream);
-    let after = hub.replace(&before, after);
+    let mut longer = stream.clone();
+    longer.take(hub, args)?;
+    *stream = longer;
+    let after = hub.replace(&before, stream.shown(&before));
     Ok(json!({"channel": after.channel, "ts": after.ts}))
 }
 
 pub(super) fn stop(hub: &Arc<Hub>, args: &Args) -> Answer {
-    let (before, mut stream) = open(hub, args)?;
+    let mut streams = hub.streams();
+    let (before, open) = open(hub, args, &mut streams)?;
+    let mut stream = open.clone();
     stream.take(hub, args)?;
     let metadata = checked_metadata(args)?;
     if let Some(blocks) = args.get("blocks").filter(|b| b.as_array().is_none_or(|l| !l.is_empty())) {
@@ -236,8 +242,8 @@ pub(super) fn stop(hub: &Arc<Hub>, args: &Args) -> Answer {
         session(hub, &before.channel, before.root(), status)?;
     }
     stream.close();
-    let shown = stream.shown(&before);
-    hub.streams().insert((before.channel.clone(), before.ts.clone()), stream);
+    *open = stream;
+    let shown = open.shown(&before);
     let after = hub.replace(&before, Message { streaming: false, metadata, ..shown });
     let world = hub.world();
     let object = Value::Object(after.to_slack(&world.team, &world.bot, true));
@@ -253,13 +259,13 @@ pub(super) fn is_open(hub: &Hub, message: &Message) -> bool {
 /// A person stops what the bot writes in a thread; the messages that end so.
 pub(super) fn stop_by_user(hub: &Arc<Hub>, channel: &str, thread_ts: &str) -> Vec<MessageTs> {
     let now = hub.clock.now_ms();
+    let mut streams = hub.streams();
     let messages: Vec<Message> = hub.world().thread(channel, thread_ts).into_iter().cloned().collect();
     let mut stopped = Vec::new();
     for message in messages.iter().filter(|m| m.streaming) {
         let key = (message.channel.clone(), message.ts.clone());
-        let open =
-            hub.streams().get_mut(&key).filter(|s| s.is_open(now, hub.stream_life_ms())).map(Stream::stop_by_user);
-        if open.is_some() {
+        if let Some(stream) = streams.get_mut(&key).filter(|s| s.is_open(now, hub.stream_life_ms())) {
+            stream.stop_by_user();
             hub.replace(message, Message { streaming: false, ..message.clone() });
             stopped.push(message.ts.clone());
         }

@@ -2,19 +2,6 @@
 
 use super::*;
 
-#[test]
-fn a_typed_handle_becomes_a_mention_and_everything_else_is_escaped() {
-    let hub = Hub::new(settings(&Clock::system()), String::new(), None, &[]);
-    for (typed, text) in [
-        ("@concierge 佐藤さん", "<@UBOT> 佐藤さん"),
-        ("@conciergeさん、@jane?", "<@UBOT>さん、<@U2>?"),
-        ("a@concierge.example @nobody @", "a@concierge.example @nobody @"),
-        ("<@UBOT> & <!channel>", "&lt;@UBOT&gt; &amp; &lt;!channel&gt;"),
-    ] {
-        assert_eq!(hub.typed(typed), text);
-    }
-}
-
 #[tokio::test]
 async fn people_change_and_delete_their_own_words_only() {
     let (workspace, bot, _) = with_bot().await;

@@ -153,3 +153,21 @@ async fn a_message_of_an_unfinished_stream_is_an_ordinary_one_after_a_restart() 
     assert!(!last(&workspace, &dm).streaming);
     ok(&workspace, "chat.update", json!({"channel": dm, "ts": ts, "text": "whole"})).await;
 }
+
+#[tokio::test]
+async fn words_that_come_at_the_same_time_are_all_there_and_a_reaction_given_meanwhile_stays() {
+    let (workspace, ..) = with_bot().await;
+    let (dm, ts) = began(&workspace).await;
+    workspace.react("U1", &dm, &ts, "eyes", true).await.unwrap();
+    let append = |n: usize| {
+        let (workspace, args) = (&workspace, json!({"channel": dm, "ts": ts, "markdown_text": format!("[{n}]")}));
+        async move { ok(workspace, "chat.appendStream", args).await }
+    };
+    futures::future::join_all((0..20).map(append)).await;
+    let now = last(&workspace, &dm);
+    assert!((0..20).all(|n| now.text.contains(&format!("[{n}]"))), "{}", now.text);
+    assert_eq!(now.reactions.len(), 1);
+    let half = json!({"channel": dm, "ts": ts, "chunks": [{"type": "markdown_text", "text": "half"}, {"type": "?"}]});
+    assert_eq!(error(&workspace, "chat.appendStream", half).await, "invalid_chunks");
+    assert!(!last(&workspace, &dm).text.contains("half"), "a refused call does nothing");
+}
