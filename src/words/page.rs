@@ -138,6 +138,8 @@ page_words! {
     link_hint() { ja: "リンク先: {{url}}", en: "Goes to {{url}}" }
     /// Label of a table.
     table() { ja: "表（{{rows}} 行）", en: "Table with {{rows}} rows" }
+    /// Label of a row of cards.
+    cards() { ja: "カード一覧", en: "Cards" }
     /// Label of a link to a file.
     download() { ja: "{{name}} をダウンロード", en: "Download {{name}}" }
 

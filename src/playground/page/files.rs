@@ -30,9 +30,11 @@ const FILES: [(&str, &str, &str); 23] = [
     ("/format.js", JAVASCRIPT, include_str!("web/format.js")),
     ("/home.js", JAVASCRIPT, include_str!("web/home.js")),
     ("/icons.js", JAVASCRIPT, include_str!("web/icons.js")),
+    ("/message.js", JAVASCRIPT, include_str!("web/message.js")),
     ("/messages.js", JAVASCRIPT, include_str!("web/messages.js")),
     ("/modal.js", JAVASCRIPT, include_str!("web/modal.js")),
     ("/net.js", JAVASCRIPT, include_str!("web/net.js")),
+    ("/place.js", JAVASCRIPT, include_str!("web/place.js")),
     ("/popup.js", JAVASCRIPT, include_str!("web/popup.js")),
     ("/side.js", JAVASCRIPT, include_str!("web/side.js")),
     ("/state.js", JAVASCRIPT, include_str!("web/state.js")),
@@ -82,6 +84,25 @@ mod tests {
             assert!(path == "/" || index.contains(&format!("\"{path}\"")), "{path} is loaded late");
             for import in quoted(text, " from \"") {
                 assert!(served.contains(import), "{path} imports {import}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_script_imports_one_that_imports_it() {
+        let imports = |path: &str| {
+            let text = FILES.iter().find(|f| f.0 == path).map_or("", |f| f.2);
+            quoted(text, " from \"")
+        };
+        for (path, _) in scripts() {
+            let (mut reached, mut open) = (BTreeSet::new(), vec![path]);
+            while let Some(next) = open.pop() {
+                for import in imports(next) {
+                    assert_ne!(import, path, "{path} is imported by {next}, which it needs");
+                    if reached.insert(import) {
+                        open.push(import);
+                    }
+                }
             }
         }
     }

@@ -62,3 +62,43 @@ impl<'m> Threads<'m> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Clock;
+    use crate::playground::workspace::{Seed, Settings, Workspace};
+
+    #[tokio::test]
+    async fn a_thread_is_counted_for_the_person_who_looks() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let settings = Settings::new(Seed::small(), Clock::system());
+        let workspace = Workspace::start(listener, settings).await.unwrap();
+        let say = async |user: &str, thread: Option<&MessageTs>, text: &str| {
+            workspace.say(user, "C1", thread.map(MessageTs::as_str), text).await.unwrap()
+        };
+        let root = say("U1", None, "root").await;
+        let theirs = say("U2", Some(&root), "one").await;
+        let own = say("U1", Some(&root), "two").await;
+        let foreign = say("U2", None, "about <@U1>").await;
+        say("U2", Some(&foreign), "three").await;
+        let alone = say("U2", None, "alone").await;
+
+        let messages = workspace.messages("C1");
+        let seen = |user: &str, ts: &MessageTs| {
+            let me = UserId::new(user);
+            let root = messages.iter().find(|m| m.ts == *ts).unwrap();
+            Threads::of(&messages, &me).under(root, &me)
+        };
+        let mine = seen("U1", &root);
+        assert_eq!(mine["count"], 2);
+        assert_eq!(mine["last"], own.as_str());
+        assert_eq!(mine["users"], json!(["U2", "U1"]));
+        assert_eq!(mine["recent"], json!([theirs.as_str()]), "one's own replies are not new");
+        assert_eq!(mine["mine"], true);
+        assert_eq!(seen("U1", &foreign)["mine"], true, "a mention makes it one's own");
+        assert_eq!(seen("U2", &root)["recent"], json!([own.as_str()]));
+        assert_eq!(seen("U1", &alone), Value::Null);
+        workspace.stop().await;
+    }
+}

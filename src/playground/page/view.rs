@@ -72,7 +72,7 @@ pub(super) fn state(hub: &Hub, user: &str) -> Result<Value, Refused> {
         "people": people,
         "names": names(&world, &me.id),
         "groups": groups,
-        "channels": channels.iter().map(|c| channel_view(&world, c)).collect::<Vec<_>>(),
+        "channels": channels.iter().map(|c| channel_view(&world, &me.id, c)).collect::<Vec<_>>(),
         "rooms": rooms,
         "privates": privates,
         "dm": dm,
@@ -160,7 +160,9 @@ pub(super) fn change(hub: &Hub, user: &UserId, change: &Change) -> Option<Value>
             let root = thread_ts.as_ref().and_then(|t| under_root(&world, user, channel, t));
             json!({"deleted": {"channel": channel, "ts": ts, "thread_ts": thread_ts}, "root": root})
         }),
-        Change::Opened { channel } => channel.has(user).then(|| json!({"channel": channel_view(&world, channel)})),
+        Change::Opened { channel } => {
+            channel.has(user).then(|| json!({"channel": channel_view(&world, user, channel)}))
+        }
         Change::Status { channel, thread_ts, text, loading, .. } => here(channel)
             .then(|| json!({"status": {"channel": channel, "thread_ts": thread_ts, "text": text, "loading": loading}})),
         Change::Session { channel, thread_ts, status } => {
@@ -202,10 +204,14 @@ pub(super) fn visible(hub: &Hub, user: &str, channel: &str) -> Result<(), Refuse
     if channel.has(&UserId::new(user)) { Ok(()) } else { Err(Refused::NotInChannel) }
 }
 
-fn channel_view(world: &World, channel: &Channel) -> Value {
+fn channel_view(world: &World, me: &UserId, channel: &Channel) -> Value {
+    let others = channel.members.iter().filter(|u| *u != me && **u != world.bot.user);
+    let people: Vec<&str> = others.filter_map(|u| world.user(u.as_str())).map(|u| u.real_name.as_str()).collect();
+    let name = if channel.is_mpim { people.join("、") } else { channel.name.clone() };
     json!({
         "id": channel.id,
-        "name": channel.name,
+        "name": name,
+        "is_group": channel.is_mpim,
         "is_private": channel.is_private,
         "is_im": channel.is_im,
         "is_external": channel.is_ext_shared,

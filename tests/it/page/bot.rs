@@ -11,8 +11,8 @@ use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use hyper_util::rt::TokioExecutor;
-use sales_concierge::domain::{Clock, Lang};
-use sales_concierge::playground::workspace::{Channel, Seed, Settings, Workspace};
+use sales_concierge::domain::{Clock, Lang, UserId};
+use sales_concierge::playground::workspace::{Channel, Group, Seed, Settings, Workspace};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -31,6 +31,9 @@ pub struct Bot {
 pub fn settings() -> Settings {
     let mut seed = Seed::small();
     seed.users[0].title = "販売担当".into();
+    let id = UserId::new("U2");
+    seed.groups
+        .push(Group { id: "S1".into(), handle: "卸担当".into(), name: "卸担当".into(), members: vec![id] });
     seed.channels.push(Channel::private("C3", "直販チーム", &["U1", "UBOT"]));
     let known = Settings::new(seed, Clock::system());
     Settings {

@@ -90,38 +90,36 @@ async fn each_state_is_sound_in_both_languages_both_colours_and_both_widths() {
         for (person, lang) in [("U1", "ja"), ("U2", "en")] {
             page.open(&format!("as={person}&c=C1")).await;
             page.client.refresh().await.unwrap();
-            for theme in ["light", "dark"] {
-                let state = async |name: &str| {
+            let state = async |name: &str| {
+                for theme in ["light", "dark"] {
                     let name = format!("{name}-{width}-{theme}-{lang}");
+                    colours(&page, theme).await;
                     is_sound(&page, &name).await;
                     page.picture(&name).await;
-                };
-                colours(&page, theme).await;
-                page.says("#log", "期間を選んでください").await;
-                state("channel-end").await;
-                page.run("document.getElementById('scroll').scrollTop = 0").await;
-                state("channel").await;
-                page.run(&format!("location.hash = 'as={person}&c=C1&t={root}'")).await;
-                page.says("#thread-log", "合計 3,000円").await;
-                state("thread").await;
-                page.run(&format!("location.hash = 'as={person}'")).await;
-                page.says("#where", "Concierge").await;
-                state("dm").await;
-                page.run("document.getElementById('tab-home').click()").await;
-                page.says("#home", "12件").await;
-                state("home").await;
-                page.run("document.querySelector('#home [data-action=open]').click()").await;
-                page.says("#modal", "販売を編集").await;
-                state("modal").await;
-                page.run("document.querySelector('#modal [data-view=dismiss]').click()").await;
-                page.lacks("#modal[open]").await;
-                if phone {
-                    page.click("#menu").await;
-                    page.shows("return getComputedStyle(document.getElementById('side')).transform === 'none' || document.getElementById('side').getBoundingClientRect().left === 0").await;
-                    state("side").await;
-                    page.run("document.getElementById('menu').click()").await;
                 }
-                page.run(&format!("location.hash = 'as={person}&c=C1'")).await;
+            };
+            page.says("#log", "期間を選んでください").await;
+            state("channel-end").await;
+            page.run("document.getElementById('scroll').scrollTop = 0").await;
+            state("channel").await;
+            page.run(&format!("location.hash = 'as={person}&c=C1&t={root}'")).await;
+            page.says("#thread-log", "合計 3,000円").await;
+            state("thread").await;
+            page.run(&format!("location.hash = 'as={person}'")).await;
+            page.says("#where", "Concierge").await;
+            state("dm").await;
+            page.run("document.getElementById('tab-home').click()").await;
+            page.says("#home", "12件").await;
+            state("home").await;
+            page.run("document.querySelector('#home [data-action=open]').click()").await;
+            page.says("#modal", "販売を編集").await;
+            state("modal").await;
+            page.run("document.querySelector('#modal [data-view=dismiss]').click()").await;
+            page.lacks("#modal[open]").await;
+            if phone {
+                page.click("#menu").await;
+                page.shows("return document.getElementById('side').getBoundingClientRect().left === 0").await;
+                state("side").await;
             }
         }
         page.close().await;
@@ -163,7 +161,7 @@ async fn asking_reading_the_card_and_pressing_need_nothing_but_the_keyboard() {
     page.keys(ENTER).await;
     page.says("#thread-log", "登録しました S1").await;
     page.shows("return document.activeElement !== document.body").await;
-    page.says("#said", "登録しますか").await;
+    page.says("#said", "Concierge: card").await;
     page.keys("\u{E00C}").await;
     page.lacks("#thread:not([hidden])").await;
     page.shows("return document.activeElement !== document.body").await;
@@ -187,6 +185,7 @@ async fn hostile_words_stay_words_and_within_their_place() {
         json!([{"type": "section", "text": mrkdwn(&"*_~`<".repeat(500))}]),
         json!([{"type": "table", "rows": rows}]),
         json!([{"type": "header", "text": plain("\u{202E}header")}]),
+        json!([{"type": "data_visualization", "title": "月別", "chart": {"type": "pie", "segments": [{"label": "直販", "value": 12}, {"label": "卸", "value": 3}]}}]),
     ];
     for blocks in cases {
         api(&workspace, "chat.postMessage", json!({"channel": "C1", "text": evil, "blocks": blocks})).await;
@@ -277,6 +276,62 @@ async fn the_page_speaks_the_language_of_the_person_in_it() {
     // Back and forward lead through people and places.
     page.client.back().await.unwrap();
     page.says("#send", "Send").await;
+    page.close().await;
+    workspace.stop().await;
+}
+
+/// Text as Slack has it, and what of it is seen: marks as `tag(words)`.
+const MRKDWN: [(&str, &str); 31] = [
+    ("*太字* と _斜体_ と ~消し線~", "b(太字) と i(斜体) と s(消し線)"),
+    ("日本語*太字*日本語", "日本語*太字*日本語"),
+    ("（*太字*）、*次*。", "（b(太字)）、b(次)。"),
+    ("snake_case_word 2*3*4", "snake_case_word 2*3*4"),
+    ("* 空白 *", "* 空白 *"),
+    ("*a* *b*", "b(a) b(b)"),
+    ("*一行\n二行*", "*一行\n二行*"),
+    ("*_両方_*", "b(i(両方))"),
+    ("`*code*` と `a", "code(*code*) と `a"),
+    ("```\n*x*\n```", "pre(*x*)"),
+    ("前 ```x``` 後", "前 |pre(x)| 後"),
+    ("```閉じない", "```閉じない"),
+    ("&lt;b&gt; &amp;amp; &amp;lt;", "<b> &amp; &lt;"),
+    ("<https://example.com/a?b=1&amp;c=2|資料>", "a(資料)"),
+    ("<https://example.com>", "a(https://example.com)"),
+    ("https://example.com/a.", "a(https://example.com/a)."),
+    ("（https://example.com/あ）", "（a(https://example.com/あ)）"),
+    ("<https://evil.example/x|www.bank.example>", "a(www.bank.example) (evil.example)"),
+    ("<mailto:a@example.com|a@example.com>", "a(a@example.com)"),
+    ("<javascript:alert(1)|x>", "x"),
+    ("<data:text/html,x>", "data:text/html,x"),
+    ("<@U1> <@U2|boss>", "@見本 一郎 @Jane Sample"),
+    ("<#C1|other>", "#sales"),
+    ("<!channel> <!everyone|x>", "@channel @everyone"),
+    ("<!date^1796000000^{date_num} {time}|昔>", "time(2026/11/30 09:53)"),
+    ("<!date^x^{date}|昔>", "time(昔)"),
+    (":tada: :no_such_thing: 10:30", "🎉 :no_such_thing: 10:30"),
+    ("&gt; 引用\n&gt; 続き\n外", "blockquote(引用\n続き)|外"),
+    ("a < b > c", "a < b > c"),
+    ("\n\n前後の空行\n\n", "前後の空行"),
+    ("", ""),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn words_are_formatted_as_slack_formats_them() {
+    let workspace = workspace().await;
+    let page = Browser::start(&workspace, false).await;
+    page.open("as=U1&c=C1").await;
+    let read = "
+        const [cases, done] = arguments;
+        const said = (n) => n.nodeType === 3 ? n.data : ['SPAN', 'DIV'].includes(n.tagName) ? [...n.childNodes].map(said).join('')
+          : n.tagName.toLowerCase() + '(' + [...n.childNodes].map(said).join('') + ')';
+        import('/text.js').then((text) => done(cases.map((c) => text.mrkdwn(c).map(said).join('|'))), (e) => done(String(e)));";
+    let texts: Vec<&str> = MRKDWN.iter().map(|c| c.0).collect();
+    let seen = page.client.execute_async(read, vec![json!(texts)]).await.unwrap();
+    let wrong: Vec<String> = (MRKDWN.iter().enumerate())
+        .filter(|(i, (_, wanted))| seen[i] != *wanted)
+        .map(|(i, (text, wanted))| format!("{text:?} is shown as {}, not as {wanted:?}", seen[i]))
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
     page.close().await;
     workspace.stop().await;
 }

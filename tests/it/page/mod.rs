@@ -8,6 +8,10 @@ mod speed;
 mod talk;
 mod trouble;
 
+use axum::body::Body;
+use axum::http::Request;
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
 use serde_json::json;
 
 use bot::{api, workspace};
@@ -106,5 +110,60 @@ async fn a_phone_shows_one_thing_at_a_time_and_a_lost_press_is_told() {
     page.says("#where", "sales").await;
     assert_eq!(page.run("return document.documentElement.scrollWidth").await, 375);
     page.close().await;
+    workspace.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_reads_or_acts_where_they_are_not_and_a_key_says_a_message_once() {
+    let workspace = workspace().await;
+    workspace.open_dm("U1").await.unwrap();
+    let secret = workspace.say("U1", "D1", None, "quiet: a secret").await.unwrap();
+    let own = workspace.say("U1", "C1", None, "mine").await.unwrap();
+    let base = workspace.page_url();
+    let http = |method: &str, path: &str, body: Option<serde_json::Value>| {
+        let client: Client<_, Body> = Client::builder(TokioExecutor::new()).build_http();
+        let request = Request::builder().method(method).uri(format!("{base}page/{path}"));
+        let request = request.header("content-type", "application/json");
+        let request = request.body(body.map_or_else(Body::empty, |b| Body::from(b.to_string()))).unwrap();
+        async move {
+            let answer = client.request(request).await.unwrap();
+            let status = answer.status().as_u16();
+            let bytes = axum::body::to_bytes(Body::new(answer.into_body()), usize::MAX).await.unwrap();
+            (status, String::from_utf8(bytes.to_vec()).unwrap())
+        }
+    };
+    for path in [
+        "history?as=U2&channel=D1&before=9".to_owned(),
+        format!("thread?as=U2&channel=D1&ts={secret}"),
+        format!("delivered?as=U2&channel=D1&ts={secret}"),
+    ] {
+        assert_eq!(http("GET", &path, None).await.0, 403, "{path}");
+    }
+    let state = http("GET", "state?as=U2", None).await.1;
+    assert!(!state.contains("secret") && !state.contains("直販チーム"), "{state}");
+    for (path, body) in [
+        ("say", json!({"as": "U2", "channel": "D1", "text": "hi"})),
+        ("edit", json!({"as": "U2", "channel": "D1", "ts": secret, "text": "hi"})),
+        ("edit", json!({"as": "U2", "channel": "C1", "ts": own, "text": "hi"})),
+        ("remove", json!({"as": "U2", "channel": "C1", "ts": own})),
+        ("react", json!({"as": "U2", "channel": "D1", "ts": secret, "name": "eyes", "on": true})),
+        ("act", json!({"as": "U2", "place": {"channel": "D1", "ts": secret}, "block_id": "b", "action_id": "a"})),
+        ("command", json!({"as": "U2", "channel": "D1", "name": "/sales"})),
+    ] {
+        assert_eq!(http("POST", path, Some(body.clone())).await.0, 403, "{path} {body}");
+    }
+    assert_eq!(
+        http("POST", "act", Some(json!({"as": "U2", "place": {"view": "V1"}, "block_id": "b", "action_id": "a"})))
+            .await
+            .0,
+        404
+    );
+
+    let once = json!({"as": "U2", "channel": "C1", "text": "once", "key": "k1"});
+    let (first, second) = (http("POST", "say", Some(once.clone())).await, http("POST", "say", Some(once)).await);
+    assert_eq!(first, second);
+    // Another person's key of the same name is another key.
+    http("POST", "say", Some(json!({"as": "U1", "channel": "C1", "text": "once", "key": "k1"}))).await;
+    assert_eq!(workspace.messages("C1").len(), 3);
     workspace.stop().await;
 }

@@ -219,6 +219,10 @@ async fn a_streamed_answer_grows_in_its_place_and_others_wait_for_its_end() {
     )
     .await;
     page.says("#thread-log .streaming", "まとめ").await;
+    // In a channel it grows before the eyes of one person; the others see that something is coming.
+    let other = Browser::start(&workspace, true).await;
+    other.open(&format!("as=U2&c=C1&t={root}")).await;
+    other.says("#thread-log .streaming", "Writing…").await;
     page.run("window.first = document.querySelector('#thread-log .message'); window.grown = document.querySelector('#thread-log .streaming')").await;
     for line in ["- **直販**は12件です\n", "- 卸は3件です\n"] {
         api(&workspace, "chat.appendStream", json!({"channel": "C1", "ts": started["ts"], "markdown_text": line}))
@@ -247,6 +251,8 @@ async fn a_streamed_answer_grows_in_its_place_and_others_wait_for_its_end() {
     page.shows("return document.querySelector('#thread-log [data-do=feel]').getAttribute('aria-pressed') === 'true'")
         .await;
     page.says("#thread-log .ephemeral", "chosen: \"good\"").await;
+    other.says("#thread-log", "以上です。").await;
+    other.close().await;
     page.close().await;
     workspace.stop().await;
 }
@@ -388,18 +394,18 @@ async fn prompts_of_the_bot_and_examples_are_one_click_away() {
 async fn an_ephemeral_message_and_a_private_channel_are_seen_by_those_they_are_for() {
     let workspace = workspace().await;
     api(&workspace, "chat.postEphemeral", json!({"channel": "C1", "user": "U2", "text": "psst"})).await;
-    let blocks = json!([{"type": "section", "text": mrkdwn("<#C3> <#C2|other> <@U404> <!subteam^S404|@admins>")}]);
+    let blocks = json!([{"type": "section", "text": mrkdwn("<#C3> <#C2|other> <@U404> <!subteam^S404|@admins> <!subteam^S1|@x> <!here>")}]);
     api(&workspace, "chat.postMessage", json!({"channel": "C1", "text": "names", "blocks": blocks})).await;
     let page = Browser::start(&workspace, false).await;
     page.open("as=U2&c=C1").await;
     page.says("#log .ephemeral", "psst").await;
     page.says("#log .ephemeral", "Only visible to you").await;
-    page.says("#log", "#private channel #lunch @unknown user @unknown group").await;
+    page.says("#log", "#private channel #lunch @unknown user @unknown group @卸担当 @here").await;
     page.lacks("[data-channel=C3]").await;
     page.run("const w = document.getElementById('who'); w.value = 'U1'; w.dispatchEvent(new Event('change'))").await;
     page.says("#places", "直販チーム").await;
     page.click("[data-channel=C1]").await;
-    page.says("#log", "#直販チーム #lunch @不明なユーザー @不明なグループ").await;
+    page.says("#log", "#直販チーム #lunch @不明なユーザー @不明なグループ @卸担当 @here").await;
     page.lacks("#log .ephemeral").await;
     page.close().await;
     workspace.stop().await;

@@ -141,3 +141,24 @@ async fn a_press_that_the_bot_does_not_take_can_be_repeated() {
     page.close().await;
     bot.workspace.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_happens_while_a_thread_is_being_loaded_is_not_lost() {
+    let workspace = bot(Workspace::start(listener().await, settings()).await.unwrap()).await.workspace;
+    let root = workspace.say("U1", "C2", None, "root").await.unwrap();
+    let gone = workspace.say("U2", "C2", Some(root.as_str()), "gone soon").await.unwrap();
+    let page = Browser::start(&workspace, false).await;
+    page.open("as=U1&c=C2").await;
+    // The answer is held back until the test lets go of it.
+    page.run("window.real = window.fetch; window.fetch = async (path, ...rest) => { const answer = await window.real(path, ...rest); if (String(path).startsWith('/page/thread')) await new Promise((go) => { window.go = go; }); return answer; }").await;
+    page.click("#log .more").await;
+    page.shows("return Boolean(window.go)").await;
+    workspace.remove("U2", "C2", gone.as_str()).await.unwrap();
+    workspace.say("U2", "C2", Some(root.as_str()), "just now").await.unwrap();
+    page.says("#log .more", "1 件の返信").await;
+    page.run("window.go()").await;
+    page.says("#thread-log", "just now").await;
+    assert_eq!(page.run("return document.getElementById('thread-log').innerText.includes('gone soon')").await, false);
+    page.close().await;
+    workspace.stop().await;
+}

@@ -5,8 +5,7 @@ import { state, redraw, revise, word, message, here, rootOf } from "/state.js";
 import { act, loadThread } from "/net.js";
 import { ask, openMenu, pickReaction } from "/popup.js";
 import { surfaceOf } from "/elements.js";
-import { resend, discard } from "/composer.js";
-import { openThread } from "/app.js";
+import { openThread } from "/place.js";
 
 const told = (failed) => say(word(failed.kind === "offline" ? "not_done_offline" : "not_done"), true);
 
@@ -119,8 +118,6 @@ const ACTS = {
     control.setAttribute("aria-disabled", "true");
     act("stop", { channel, ts }).then(() => say(word("stopping")), told);
   },
-  retry: (_, control) => resend(control.closest(".message").dataset.pending),
-  discard: (_, control) => discard(control.closest(".message").dataset.pending),
   "older-replies": () => {
     const room = here();
     const thread = room && room.threads.get(state.thread);

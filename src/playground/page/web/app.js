@@ -1,94 +1,16 @@
-// A chat client of its own for the local workspace: where the person is, and how the parts are put together.
+// A chat client of its own for the local workspace: how its parts are put together.
 
 import { $, el } from "/dom.js";
-import { state, redraw, drawNow, here, placeOf, isDm, kept, keep, newRoom } from "/state.js";
-import { act, follow, read } from "/net.js";
-import { startMessages, lineFor } from "/messages.js";
+import { state, redraw, drawNow, isDm, kept, keep } from "/state.js";
+import { follow, read } from "/net.js";
+import { closeSide, note, openChannel, narrow, openSide, openTab, openThread } from "/place.js";
+import { startMessages } from "/messages.js";
 import { startActions } from "/actions.js";
-import { startComposers, restoreDraft, resendAll } from "/composer.js";
+import { startComposers, resendAll } from "/composer.js";
 import { startModal } from "/modal.js";
-import { startHome, homeOpened } from "/home.js";
+import { startHome } from "/home.js";
 import { startSide } from "/side.js";
 import { startUnderneath } from "/underneath.js";
-
-// ---------------------------------------------------------------- where the person is
-
-function note(push) {
-  const place = { as: state.me.id, c: state.channel, ...(state.tab === "home" ? { tab: "home" } : {}), ...(state.thread ? { t: state.thread } : {}) };
-  const hash = "#" + new URLSearchParams(place);
-  if (hash !== location.hash) history[push ? "pushState" : "replaceState"](null, "", hash);
-}
-
-const narrow = () => matchMedia("(max-width: 760px)").matches;
-
-export function openSide() {
-  if (!narrow()) return;
-  $("side").classList.add("open");
-  $("menu").setAttribute("aria-expanded", "true");
-}
-
-export function closeSide() {
-  $("side").classList.remove("open");
-  $("menu").setAttribute("aria-expanded", "false");
-}
-
-export function openChannel(id, push) {
-  if (!state.rooms.has(id)) state.rooms.set(id, newRoom({ id, is_im: true, is_private: true, has_bot: true, name: "" }));
-  const changed = id !== state.channel;
-  state.channel = id;
-  if (changed) {
-    state.thread = "";
-    state.tab = "messages";
-    state.editing = null;
-    state.offered = undefined;
-    const room = here();
-    const last = room.roots[room.roots.length - 1];
-    lineFor(id, last && last.ts);
-    restoreDraft("text", "");
-  }
-  closeSide();
-  note(push);
-  redraw();
-  if (isDm(id)) act("open", {}).catch(() => undefined);
-}
-
-export function openTab(tab, push) {
-  if (tab !== state.tab) {
-    state.tab = tab;
-    state.thread = "";
-    note(push);
-    redraw();
-  }
-  if (tab === "home") homeOpened();
-}
-
-/**
- * Opens a thread beside the conversation; with no root it closes the one that is open. In one that the person has just
- * begun nothing is "new".
- */
-export function openThread(root, push, begun) {
-  const before = state.thread;
-  state.thread = root;
-  state.editing = null;
-  note(push);
-  if (root) {
-    const room = here();
-    const held = room.roots.find((m) => m.ts === root);
-    lineFor(placeOf(room.id, root), !begun && held && held.thread ? held.thread.last : "");
-    restoreDraft("thread-text", root);
-  }
-  redraw("log", "thread", "head");
-  drawNow();
-  if (root) $("thread-text").focus();
-  else {
-    // Back to where the thread was opened from.
-    const from = before && document.querySelector("#log .message[data-ts='" + CSS.escape(before) + "']");
-    const more = from && from.querySelector(".more");
-    (more || $("text")).focus();
-  }
-}
-
-// ---------------------------------------------------------------- beginning
 
 function go(hash) {
   const wanted = hash.get("c");
@@ -109,6 +31,7 @@ async function loaded(same) {
   }
   redraw();
   drawNow();
+  if (!same && !narrow() && document.activeElement === document.body) $("text").focus();
   performance.mark("drawn");
   resendAll();
 }

@@ -68,6 +68,34 @@ function cells(row) {
   });
 }
 
+/** A card, alone or in a row of them. */
+function card(surface, b) {
+  const words = (key, name) => (b[key] ? el("div", { class: name }, typeof b[key] === "string" ? b[key] : textObject(b[key])) : []);
+  const picture = b.hero_image || b.image;
+  return el("div", { class: "small-card" },
+    picture ? image(picture.image_url, picture.alt_text) : [],
+    words("title", "header"), words("subtitle", "dim"), words("body", ""), words("subtext", "dim"),
+    b.actions && b.actions.length ? el("div", { class: "actions" }, b.actions.flatMap((e) => other(surface, b, e))) : []);
+}
+
+/** A chart as its figures: bars where there is one row of them, a table where there are several. */
+function chart(b) {
+  const { segments, series, axis_config: axis } = b.chart || {};
+  const title = el("div", { class: "header", role: "heading", "aria-level": 3 }, b.title || "");
+  if (Array.isArray(segments)) {
+    const most = Math.max(...segments.map((s) => s.value || 0), 1);
+    return [title, el("dl", { class: "bars" }, segments.flatMap((s) => [
+      el("dt", {}, s.label || ""), el("dd", {}, el("meter", { min: 0, max: most, value: s.value || 0, "aria-hidden": "true" }), String(s.value ?? "")),
+    ]))];
+  }
+  const lines = Array.isArray(series) ? series : [];
+  const points = (s) => s.data || s.values || [];
+  const categories = (axis && axis.categories) || points(lines[0] || {}).map((p, i) => (p && p.label) || String(i + 1));
+  const value = (p) => String((p && typeof p === "object" ? p.value : p) ?? "");
+  const rows = categories.map((c, i) => [[String(c)], ...lines.map((s) => [value(points(s)[i])])]);
+  return [title, table([[[]], ...rows].map((row, i) => (i ? row : [[], ...lines.map((s) => [s.name || ""])])), [{}, ...lines.map(() => ({ align: "right" }))])];
+}
+
 function block(surface, b, errors) {
   switch (b.type) {
     case "header": return [el("div", { class: "header", role: "heading", "aria-level": 3 }, textOf(b.text))];
@@ -85,9 +113,17 @@ function block(surface, b, errors) {
     case "input": return [input(surface, b, errors)];
     case "image": return [image(b.image_url || (b.slack_file || {}).url, b.alt_text, textOf(b.title))];
     case "table": return [table((b.rows || []).map((row) => cells(row || [])), b.column_settings || [])];
-    case "alert": return [el("div", { class: "alert", role: "note" }, textObject(b.text))];
+    case "alert": return [el("div", { class: "alert", role: "note" }, typeof b.text === "string" ? b.text : textObject(b.text))];
     case "task_card": return [el("div", { class: "task" }, icon(b.status === "complete" ? "check" : b.status === "error" ? "warn" : "more"), el("span", {}, b.title || texts(b).join(" ")))];
     case "plan": return [el("div", { class: "header" }, b.title || ""), ...(b.tasks || []).flatMap((t) => block(surface, { ...t, type: "task_card" }))];
+    case "data_table":
+      return [el("div", { class: "dim" }, textOf(b.caption) || b.caption || ""), table((b.rows || []).map((row) => cells(row || [])), b.column_settings || [])];
+    case "data_visualization": return chart(b);
+    case "card": return [card(surface, b)];
+    case "carousel": return [el("div", { class: "carousel", tabindex: 0, role: "group", "aria-label": word("cards") }, (b.elements || []).map((c) => card(surface, { ...c, block_id: b.block_id })))];
+    case "container":
+      return [el("div", { class: "small-card" }, b.title ? el("div", { class: "header" }, typeof b.title === "string" ? b.title : textOf(b.title)) : [],
+        blocks(surface, b.child_blocks || b.blocks))];
     default: return [el("div", { class: "gone" }, texts(b).join(" ") || word("cannot_show", { kind: b.type }))];
   }
 }

@@ -6,7 +6,7 @@ import { state, drawn, redraw, word, here, placeOf, isDm, kept, keep, rootOf } f
 import { act, send, keepPending, read } from "/net.js";
 import { combobox } from "/popup.js";
 import { edit } from "/actions.js";
-import { openThread } from "/app.js";
+import { onMove, openThread } from "/place.js";
 
 /** What is still unsent after this long waits for the person rather than for the connection. */
 const STALE_MS = 10 * 60 * 1000;
@@ -60,12 +60,12 @@ function forget(p) {
   redraw("log", "thread");
 }
 
-export function resend(key) {
+function resend(key) {
   const p = state.pending.find((other) => other.key === key);
   if (p) deliver(p);
 }
 
-export function discard(key) {
+function discard(key) {
   const p = state.pending.find((other) => other.key === key);
   if (!p) return;
   forget(p);
@@ -104,21 +104,22 @@ function waitFor(place, ts) {
   state.waits.set(place, { since: Date.now(), ts, told: "" });
 }
 
-function answered(place, since) {
+function answered(place, ts) {
   if (state.statuses.has(place)) return true;
   const [channel, root] = place.split("|");
   const room = state.rooms.get(channel);
   if (!room) return true;
-  const later = (m) => m.is_bot && rootOf(m) === root && Number(m.ts) * 1000 > since - 1000;
+  const later = (m) => m.is_bot && m.ts > ts && rootOf(m) === root;
   const thread = room.threads.get(root);
-  return (thread && thread.list.some(later)) || room.roots.some((m) => later(m) || (m.ts === root && m.thread && Number(m.thread.last) * 1000 > since && m.thread.recent.length > 0));
+  return (thread && thread.list.some(later)) || room.privates.some(later)
+    || room.roots.some((m) => m.ts === root && m.thread && m.thread.recent.some((reply) => reply > ts));
 }
 
 async function watch() {
   for (const [place, wait] of [...state.waits]) {
     const waited = Date.now() - wait.since;
     let told = "";
-    if (answered(place, wait.since) || waited > STALE_MS) state.waits.delete(place);
+    if (answered(place, wait.ts) || waited > STALE_MS) state.waits.delete(place);
     else if (waited > 2500) {
       let reached = true;
       const channel = place.split("|")[0];
@@ -134,7 +135,7 @@ async function watch() {
 
 // ---------------------------------------------------------------- the field
 
-export function grown(area) {
+function grown(area) {
   area.style.height = "auto";
   area.style.height = Math.min(area.scrollHeight, Math.max(120, window.innerHeight / 3)) + "px";
   const button = area.form && area.form.querySelector("[type=submit]");
@@ -150,7 +151,7 @@ function drafts(change) {
 }
 
 /** Puts the draft of where the person now is into a field. */
-export function restoreDraft(areaId, thread) {
+function restoreDraft(areaId, thread) {
   const area = $(areaId);
   area.value = drafts()[draftKey(thread)] || "";
   grown(area);
@@ -233,11 +234,14 @@ function composer(form, id, submitId, mentionId, thread) {
   });
   const upload = async (chosen) => {
     tell("");
-    say(word("uploading", { name: chosen.name }));
+    const note = el("p", { class: "uploading", role: "status" }, word("uploading", { name: chosen.name }));
+    form.prepend(note);
     try {
       await send("upload", { channel: state.channel, ...(thread() ? { thread_ts: thread() } : {}), name: chosen.name }, chosen);
     } catch (failed) {
       tell(word(failed.kind === "offline" ? "not_done_offline" : "file_refused", { name: chosen.name }));
+    } finally {
+      note.remove();
     }
   };
   form.querySelector("[data-tool=file]").addEventListener("click", () => file.click());
@@ -293,6 +297,14 @@ function drawComposers() {
 export function startComposers() {
   composer($("composer"), "text", "send", "mention", () => "");
   composer($("thread-composer"), "thread-text", "thread-send", "thread-mention", () => state.thread);
+  onMove((what) => {
+    if (what === "channel") restoreDraft("text", "");
+    if (what === "thread") restoreDraft("thread-text", state.thread);
+  });
+  document.addEventListener("click", (event) => {
+    const control = event.target.closest("[data-do=retry],[data-do=discard]");
+    if (control) (control.dataset.do === "retry" ? resend : discard)(control.closest(".message").dataset.pending);
+  });
   drawn("composer", drawComposers);
   drawn("examples", drawExamples);
   $("examples").addEventListener("click", (event) => {

@@ -24,7 +24,8 @@ function blocksOf(surface) {
 function definition(surface, blockId, actionId) {
   const block = blocksOf(surface).find((b) => b.block_id === blockId);
   if (!block) return null;
-  return [...(block.elements || []), block.accessory, block.element].find((e) => e && e.action_id === actionId) || null;
+  const inside = [...(block.elements || []).flatMap((e) => [e, ...(e.actions || [])]), ...(block.actions || []), block.accessory, block.element];
+  return inside.find((e) => e && e.action_id === actionId) || null;
 }
 
 // ---------------------------------------------------------------- what was entered
@@ -54,12 +55,12 @@ const EMPTY = {
   users_select: { selected_user: null }, conversations_select: { selected_conversation: null }, channels_select: { selected_channel: null },
 };
 
-export function valueOf(surface, block, e) {
+function valueOf(surface, block, e) {
   const entered = state.entered.get(surface);
   return (entered && entered[block.block_id] && entered[block.block_id][e.action_id]) || initial(e) || {};
 }
 
-export function enter(surface, blockId, actionId, value) {
+function enter(surface, blockId, actionId, value) {
   const all = state.entered.get(surface) || {};
   all[blockId] = { ...all[blockId], [actionId]: value };
   state.entered.set(surface, all);

@@ -1,6 +1,6 @@
 // Names of reactions, as Slack has them, and what they look like. A name that is not here is shown as `:name:`.
 
-export const EMOJI = {
+const EMOJI = {
   "+1": "👍", "-1": "👎", thumbsup: "👍", thumbsdown: "👎", white_check_mark: "✅", eyes: "👀", pray: "🙏", bow: "🙇", tada: "🎉", clap: "👏",
   raised_hands: "🙌", ok_hand: "👌", muscle: "💪", smile: "😄", grinning: "😀", joy: "😂", sweat_smile: "😅", thinking_face: "🤔",
   sob: "😭", cry: "😢", rocket: "🚀", fire: "🔥", "100": "💯", star: "⭐", sparkles: "✨", bulb: "💡", memo: "📝", calendar: "📅",

@@ -6,7 +6,7 @@ import { state, drawn, word, isDm } from "/state.js";
 import { act } from "/net.js";
 import { blocks, describeInputs } from "/blocks.js";
 import { surfaceOfView } from "/elements.js";
-import { openTab } from "/app.js";
+import { onMove, openTab } from "/place.js";
 
 function draw() {
   const dm = isDm(state.channel);
@@ -30,13 +30,10 @@ function draw() {
   describeInputs(home);
 }
 
-/** The bot is told each time, and publishes what it wants to show. */
-export function homeOpened() {
-  act("home", {}).catch(() => undefined);
-}
-
 export function startHome() {
   drawn("home", draw);
+  // The bot is told each time, and publishes what it wants to show.
+  onMove((what) => { if (what === "tab" && state.tab === "home") act("home", {}).catch(() => undefined); });
   $("tabs").addEventListener("click", (event) => {
     const tab = event.target.closest("[data-tab]");
     if (tab) openTab(tab.dataset.tab, true);

@@ -7,7 +7,7 @@ import { say } from "/dom.js";
 import { plainOf } from "/text.js";
 
 /** Why a request failed: `refused` by the workspace (with its reason), or `offline`: nobody knows what became of it. */
-export class Failed extends Error {
+class Failed extends Error {
   constructor(kind, reason) {
     super(reason || kind);
     this.kind = kind;
@@ -53,6 +53,9 @@ export function send(path, values, bytes) {
 
 // ---------------------------------------------------------------- pages of messages
 
+/** A message that was there before the page looked: it is shown whole, even if it still grows. */
+const arrived = (m) => revise(Object.assign(m, m.streaming ? { seen_whole: true } : {}));
+
 /** Older messages of a conversation; how many came. */
 export async function older(room) {
   if (room.loading || !room.more || !room.roots.length) return 0;
@@ -61,7 +64,7 @@ export async function older(room) {
     const page = await read("/page/history", { as: state.me.id, channel: room.id, before: room.roots[0].ts });
     if (state.rooms.get(room.id) !== room) return 0;
     const before = room.roots.length;
-    for (const m of page.messages) put(room.roots, revise(m));
+    for (const m of page.messages) put(room.roots, arrived(m));
     room.more = page.more;
     return room.roots.length - before;
   } finally {
@@ -75,10 +78,13 @@ export async function loadThread(room, root, before) {
   room.threads.set(root, thread);
   if (thread.loading) return;
   thread.loading = true;
+  thread.late = new Map();
   try {
     const page = await read("/page/thread", { as: state.me.id, channel: room.id, ts: root, ...(before ? { before } : {}) });
     if (!before) thread.list = [];
-    for (const m of page.messages) put(thread.list, revise(m));
+    for (const m of page.messages) put(thread.list, arrived(m));
+    // What happened while the answer was on its way is newer than the answer.
+    for (const [ts, m] of thread.late) if (m) put(thread.list, m); else take(thread.list, ts);
     if (page.root && !get(room.roots, root)) thread.root = revise(page.root);
     thread.more = page.more;
     thread.loaded = true;
@@ -96,10 +102,11 @@ function noteSummary(room, root) {
   if (known) revise(Object.assign(known, { thread: root.thread }));
 }
 
-function announce(m) {
-  if (m.user === state.me.id) return;
-  const seen = m.channel === state.channel && (!isReply(m) || m.thread_ts === state.thread);
-  if (seen) say(nameOf(m.user) + ": " + plainOf(m));
+/** What comes where the person is, is read out; of threads those in which they take part. */
+function announce(m, root) {
+  if (m.user === state.me.id || m.channel !== state.channel) return;
+  const mine = root && root.thread && root.thread.mine;
+  if (!isReply(m) || m.thread_ts === state.thread || mine || m.ephemeral) say(nameOf(m.user) + ": " + plainOf(m));
 }
 
 /** Makes controls usable again whose press is answered by something other than a change of their message. */
@@ -118,8 +125,12 @@ function gotMessage({ message: m, root }, isNew) {
   const room = state.rooms.get(m.channel);
   if (!room) return;
   revise(m);
-  const list = m.ephemeral ? room.privates : isReply(m) ? (room.threads.get(m.thread_ts) || {}).list : room.roots;
+  const thread = isReply(m) && !m.ephemeral ? room.threads.get(m.thread_ts) : null;
+  const list = m.ephemeral ? room.privates : isReply(m) ? thread && thread.list : room.roots;
+  if (thread && thread.loading) thread.late.set(m.ts, m);
   if (list && !(list === room.roots && room.more && list.length && m.ts < list[0].ts)) put(list, m);
+  // What somebody has scrolled back to must not leave the window at its other end.
+  if (isNew && list === room.roots) room.shown += 1;
   noteSummary(room, root);
   const surface = m.channel + "|" + m.ts;
   for (const key of [...state.presses.keys()]) if (key.startsWith(surface + "|")) state.presses.delete(key);
@@ -127,7 +138,7 @@ function gotMessage({ message: m, root }, isNew) {
   if (m.is_bot) {
     state.statuses.delete(placeOf(m.channel, rootOf(m)));
   }
-  if (isNew) announce(m);
+  if (isNew) announce(m, root);
   redraw("side", "log", "thread", "examples");
 }
 
@@ -141,7 +152,9 @@ function replaces(m) {
 function gone({ channel, ts, thread_ts }, root) {
   const room = state.rooms.get(channel);
   if (!room) return;
-  if (thread_ts && thread_ts !== ts && room.threads.has(thread_ts)) take(room.threads.get(thread_ts).list, ts);
+  const thread = thread_ts && thread_ts !== ts ? room.threads.get(thread_ts) : null;
+  if (thread) take(thread.list, ts);
+  if (thread && thread.loading) thread.late.set(ts, null);
   take(room.roots, ts);
   take(room.privates, ts);
   noteSummary(room, root);
@@ -154,7 +167,7 @@ function setStatus({ channel, thread_ts, text, loading }) {
   else state.statuses.delete(place);
 }
 
-export function apply(change) {
+function apply(change) {
   if (change.message) {
     const m = change.message;
     gotMessage(change, change.posted);
@@ -200,7 +213,7 @@ function takeOver(full) {
     const room = newRoom(channel);
     const page = full.rooms[channel.id] || { messages: [], more: false };
     const before = same && old.get(channel.id);
-    room.roots = page.messages.map((m) => (before && unchanged(get(before.roots, m.ts), m)) || revise(m));
+    room.roots = page.messages.map((m) => (before && unchanged(get(before.roots, m.ts), m)) || arrived(m));
     room.more = page.more;
     if (before) {
       room.shown = before.shown;
@@ -221,6 +234,8 @@ function takeOver(full) {
   state.presses.clear();
   if (!same) {
     state.entered.clear();
+    state.waits.clear();
+    state.editing = null;
     state.lines = {};
     state.pending = kept("pending:" + full.me.id, []);
   }

@@ -21,7 +21,7 @@ export function closePopup(back) {
   if (closed) closed();
 }
 
-export const popupOf = (anchor) => (open && open.anchor === anchor ? open.node : null);
+const popupOf = (anchor) => (open && open.anchor === anchor ? open.node : null);
 
 function position() {
   const { node, anchor } = open;
@@ -35,7 +35,7 @@ function position() {
 }
 
 /** Shows `node` beside `anchor`, above everything, until a click elsewhere or Esc. */
-export function openPopup(anchor, node, closed) {
+function openPopup(anchor, node, closed) {
   closePopup();
   node.classList.add("popup");
   node.setAttribute("popover", "manual");

@@ -3,12 +3,14 @@
 import { $, el, fill, rove } from "/dom.js";
 import { icon } from "/icons.js";
 import { state, drawn, redraw, word, isDm, unread } from "/state.js";
-import { openChannel, closeSide, openSide } from "/app.js";
+import { openChannel, closeSide, openSide } from "/place.js";
 
 let query = "";
 
 const plain = (text) => text.normalize("NFKC").toLocaleLowerCase().replace(/[ァ-ヶ]/g, (c) => String.fromCharCode(c.charCodeAt(0) - 0x60));
 const wanted = (text) => !query || plain(text).includes(plain(query));
+
+const sigil = (room) => (room.is_group ? "chat" : room.is_private ? "lock" : "hash");
 
 function place(room, label, sign) {
   const count = room.id === state.channel && !document.hidden && state.tab === "messages" ? 0 : unread(room);
@@ -27,7 +29,7 @@ function section(id, title, items) {
 
 function draw() {
   const rooms = [...state.rooms.values()];
-  const named = rooms.filter((r) => !r.is_im && wanted(r.name)).map((r) => place(r, r.name, r.is_private ? "lock" : "hash"));
+  const named = rooms.filter((r) => !r.is_im && wanted(r.name)).map((r) => place(r, r.name, sigil(r)));
   const dm = state.rooms.get(state.dm) || { id: state.dm, roots: [], privates: [] };
   const direct = wanted(state.bot.name) ? [place(dm, state.bot.name, "leaf")] : [];
   const parts = [section("apps-title", word("direct_message"), direct), section("channels-title", word("channels"), named)].flat();
@@ -47,7 +49,7 @@ function drawHead() {
   const room = state.rooms.get(state.channel);
   const dm = isDm(state.channel);
   fill($("where"), dm ? [icon("leaf"), el("span", {}, state.bot.name), el("span", { class: "badge" }, word("app_badge"))]
-    : room ? [icon(room.is_private ? "lock" : "hash"), el("span", {}, room.name)] : []);
+    : room ? [icon(sigil(room)), el("span", {}, room.name)] : []);
   const notes = room && !dm ? [
     room.is_private && word("private"), room.is_external && word("external"), room.is_archived && word("archived"), !room.has_bot && word("no_bot_here"),
   ].filter(Boolean) : [];

@@ -16,6 +16,14 @@ export const state = {
   presses: new Map(),
   /** What was put into controls: surface → block → action → value. */
   entered: new Map(),
+  /** Long messages that were unfolded, by surface. */
+  unfolded: new Set(),
+  /** The message that is being edited: `{channel, ts, text}`. */
+  editing: null,
+  /** What the bot has not answered yet: `channel|root` → `{since, ts, told}`. */
+  waits: new Map(),
+  /** Whether the examples are open; undefined while nobody has said so. */
+  offered: undefined,
   /** Messages on their way: `{key, channel, thread, text, at, failed}`. */
   pending: [],
   /** When each place was last read; kept in the browser for each person. */
@@ -66,7 +74,15 @@ export function redraw(...parts) {
 export function drawNow() {
   asked = false;
   if (!state.me) return;
-  for (const [part, draw] of drawers) if (dirty.delete(part)) draw();
+  for (const [part, draw] of drawers) {
+    if (!dirty.delete(part)) continue;
+    try {
+      draw();
+    } catch (error) {
+      // The other parts go on.
+      console.error(error);
+    }
+  }
 }
 
 // ---------------------------------------------------------------- messages
@@ -161,7 +177,7 @@ export function loadMarks() {
   }
 }
 
-export const markOf = (place) => {
+const markOf = (place) => {
   const mark = state.marks[place] || "";
   const since = state.marks.since || "";
   return mark > since ? mark : since;
@@ -177,6 +193,12 @@ export function markRead(place, ts) {
   state.marks.since ||= "";
   keep("read:" + state.me.id, state.marks);
   return true;
+}
+
+/** Keeps the mark from before a place was opened, for the line "new" before what came since. */
+export function lineFor(place, newest) {
+  const mark = markOf(place);
+  state.lines[place] = newest && newest > mark ? mark : "";
 }
 
 const byOthers = (m) => m.user !== state.me.id && !m.tombstone;

@@ -136,8 +136,8 @@ function inline(text, rules, depth = 0) {
   return nodes;
 }
 
-export const mrkdwnInline = (text) => inline(text, MRKDWN);
-export const markdownInline = (text) => inline(text, MARKDOWN);
+const mrkdwnInline = (text) => inline(text, MRKDWN);
+const markdownInline = (text) => inline(text, MARKDOWN);
 
 const preformatted = (text) => el("pre", { tabindex: 0, "aria-label": word("show_code") }, text);
 
