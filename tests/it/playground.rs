@@ -124,8 +124,10 @@ async fn whatever_is_done_to_the_bot_from_the_page_there_is_one_sale_and_the_pan
     page.picture("panel-receipt").await;
     page.write("#thread-text", "0016の先週の販売は？\u{E007}").await;
     page.says("#thread-log", "かぼちゃ4個").await;
-    let rows = page.run("return [...document.querySelectorAll('#thread-log td')].filter(c => c.textContent.includes('かぼちゃ4個')).length").await;
-    assert_eq!(rows, 1, "one sale");
+    let rows =
+        "[...document.querySelectorAll('#thread-log td')].filter(c => c.textContent.includes('かぼちゃ4個')).length";
+    page.shows(&format!("return {rows} > 0")).await;
+    assert_eq!(page.run(&format!("return {rows}")).await, 1, "one sale");
 
     // Nothing on the panel lets anybody act: not the button's value, nor the address for replies.
     page.run("document.querySelectorAll('.steps details').forEach(d => d.open = true)").await;

@@ -15,7 +15,7 @@ const CSS: &str = "text/css; charset=utf-8";
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// Path, kind and text of each file.
-const FILES: [(&str, &str, &str); 23] = [
+const FILES: [(&str, &str, &str); 25] = [
     ("/", HTML, include_str!("web/index.html")),
     ("/app.css", CSS, include_str!("web/app.css")),
     ("/message.css", CSS, include_str!("web/message.css")),
