@@ -97,6 +97,12 @@ enum Command {
         /// The zone for lines that name none [default: the company's]
         #[arg(long)]
         zone: Option<Tz>,
+        /// What the sentences are read for: it orders readings
+        #[arg(long, value_enum, default_value_t)]
+        purpose: read::Purpose,
+        /// The month in which the fiscal year begins
+        #[arg(long, value_name = "MONTH", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=12))]
+        fiscal_start: u32,
     },
     /// Print the life of one proposal from the records
     ///
@@ -179,12 +185,12 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
             config.check_stores()?;
             block_on(0, staff::run(data_dir, action))
         }
-        Command::Read { today, zone } => {
+        Command::Read { today, zone, purpose, fiscal_start } => {
             let clock = Clock::system();
             let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
             read::run(
                 |zone| today.unwrap_or_else(|| clock.today(zone)),
-                zone.unwrap_or(config.company.zone),
+                read::Defaults { zone: zone.unwrap_or(config.company.zone), purpose, fiscal_start },
                 input,
                 output,
             )

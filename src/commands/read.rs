@@ -4,10 +4,34 @@ use std::io::{self, BufRead, Write};
 
 use chrono::NaiveDate;
 use chrono_tz::Tz;
+use clap::ValueEnum;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::reading::{self, Found, Meaning, Reading, Refusal};
+use crate::domain::Yen;
+use crate::reading::{self, Amount, Context, Found, Meaning, Quantity, Reading, Refusal, Tax};
+
+/// What the sentences are read for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Purpose {
+    /// Something that already happened.
+    #[default]
+    Sale,
+    /// A search.
+    Search,
+}
+
+/// What holds for lines that say nothing else.
+#[derive(Clone, Copy, Debug)]
+pub struct Defaults {
+    /// The zone whose day is the reference day.
+    pub zone: Tz,
+    /// What the sentences are read for.
+    pub purpose: Purpose,
+    /// The month in which the fiscal year begins, 1 to 12.
+    pub fiscal_start: u32,
+}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -15,64 +39,109 @@ struct Line {
     text: String,
     today: Option<NaiveDate>,
     zone: Option<Tz>,
+    purpose: Option<Purpose>,
+    fiscal_start: Option<u32>,
 }
 
-/// Reads sentences, or JSON lines `{"text","today"?,"zone"?}`, and prints one JSON line for each.
+/// Reads sentences, or JSON lines `{"text","today"?,"zone"?,"purpose"?,"fiscal_start"?}`, and prints one JSON line for
+/// each as soon as it is read.
 ///
-/// `today` gives the reference day in a zone: a fixed day, or the clock's; `zone` is the one of lines that name none.
-/// A line that begins with `{` must be such an object; the answer to one that is not is `{"error":"…"}`, and the
-/// following lines are still read.
+/// `today` gives the reference day in a zone: a fixed day, or the clock's. A line that begins with `{` must be such an
+/// object; the answer to one that is not is `{"error":"…"}`, and the following lines are still read.
 ///
 /// # Errors
 /// When reading or writing fails.
-pub fn run(today: impl Fn(Tz) -> NaiveDate, zone: Tz, reader: impl BufRead, mut writer: impl Write) -> io::Result<()> {
+pub fn run(
+    today: impl Fn(Tz) -> NaiveDate,
+    defaults: Defaults,
+    reader: impl BufRead,
+    mut writer: impl Write,
+) -> io::Result<()> {
     for line in reader.lines() {
-        let line = line?;
-        let answer = if line.trim_start().starts_with('{') {
-            match serde_json::from_str::<Line>(&line) {
-                Ok(l) => reading_of(&l.text, l.today.unwrap_or_else(|| today(l.zone.unwrap_or(zone)))),
-                Err(error) => json!({ "error": format!("not a line this command reads: {error}") }),
-            }
-        } else {
-            reading_of(&line, today(zone))
-        };
+        let answer = answer(&line?, &today, defaults);
         writeln!(writer, "{answer}")?;
+        writer.flush()?;
     }
-    writer.flush()
+    Ok(())
 }
 
-fn reading_of(text: &str, today: NaiveDate) -> Value {
-    let dates: Vec<Value> = reading::dates(text, today).iter().map(date).collect();
-    let amounts: Vec<Value> = reading::amounts(text)
-        .iter()
-        .map(|a| json!({"words": a.words, "start_char": a.start_char, "end_char": a.end_char, "yen": a.yen}))
-        .collect();
-    let quantities: Vec<Value> = reading::quantities(text)
-        .iter()
-        .map(|q| {
-            json!({"words": q.words, "start_char": q.start_char, "end_char": q.end_char, "number": q.number, "unit": q.unit})
-        })
-        .collect();
-    json!({ "dates": dates, "amounts": amounts, "quantities": quantities })
+fn answer(line: &str, today: impl Fn(Tz) -> NaiveDate, defaults: Defaults) -> Value {
+    let plain = || Line { text: line.to_owned(), today: None, zone: None, purpose: None, fiscal_start: None };
+    let parsed = if line.trim_start().starts_with('{') { serde_json::from_str(line) } else { Ok(plain()) };
+    let error = |what: &dyn std::fmt::Display| json!({ "error": format!("not a line this command reads: {what}") });
+    let line: Line = match parsed {
+        Ok(line) => line,
+        Err(why) => return error(&why),
+    };
+    let fiscal_start = line.fiscal_start.unwrap_or(defaults.fiscal_start);
+    if !(1..=12).contains(&fiscal_start) {
+        return error(&"fiscal_start is a month, 1 to 12");
+    }
+    let context = Context {
+        today: line.today.unwrap_or_else(|| today(line.zone.unwrap_or(defaults.zone))),
+        purpose: match line.purpose.unwrap_or(defaults.purpose) {
+            Purpose::Sale => reading::Purpose::Sale,
+            Purpose::Search => reading::Purpose::Search,
+        },
+        fiscal_start,
+    };
+    let found = reading::read(&line.text, &context);
+    json!({
+        "dates": found.dates.iter().map(date).collect::<Vec<_>>(),
+        "amounts": found.amounts.iter().map(amount).collect::<Vec<_>>(),
+        "quantities": found.quantities.iter().map(quantity).collect::<Vec<_>>(),
+    })
 }
 
 fn date(found: &Found) -> Value {
-    let mut value = json!({"words": found.words, "start_char": found.start_char, "end_char": found.end_char});
-    let more = match &found.meaning {
-        Meaning::Clear(only) => reading_value(only),
-        Meaning::Ambiguous(several) => json!({ "readings": several.iter().map(reading_value).collect::<Vec<_>>() }),
-        Meaning::Refused(why) => json!({ "refused": reason(*why) }),
-    };
-    if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
-        value.extend(more);
+    item(&found.words, found.start_char, found.end_char, meaning(&found.meaning, reading_value)).into()
+}
+
+fn amount(amount: &Amount) -> Value {
+    let mut value = meaning(&amount.meaning, |yen: &Yen| json!({ "yen": yen }));
+    if let Some(tax) = amount.tax {
+        let word = match tax {
+            Tax::Included => "included",
+            Tax::Excluded => "excluded",
+        };
+        value.insert("tax".into(), word.into());
     }
+    item(&amount.words, amount.start_char, amount.end_char, value).into()
+}
+
+fn quantity(quantity: &Quantity) -> Value {
+    let value = fields(json!({ "number": quantity.number, "unit": quantity.unit }));
+    item(&quantity.words, quantity.start_char, quantity.end_char, value).into()
+}
+
+fn item(words: &str, start_char: usize, end_char: usize, more: Map<String, Value>) -> Map<String, Value> {
+    let mut value = fields(json!({ "words": words, "start_char": start_char, "end_char": end_char }));
+    value.extend(more);
     value
+}
+
+/// One reading's own fields, the list of several, or the reason of a refusal.
+fn meaning<T>(meaning: &Meaning<T>, one: impl Fn(&T) -> Value) -> Map<String, Value> {
+    fields(match meaning {
+        Meaning::Clear(only) => one(only),
+        Meaning::Ambiguous(several) => json!({ "readings": several.iter().map(one).collect::<Vec<_>>() }),
+        Meaning::Refused(why) => json!({ "refused": reason(*why) }),
+    })
+}
+
+fn fields(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
 }
 
 fn reading_value(reading: &Reading) -> Value {
     match reading {
         Reading::Day(day) => json!({ "date": day }),
         Reading::Range(start, end) => json!({ "start": start, "end": end }),
+        Reading::Since(start) => json!({ "start": start }),
+        Reading::Until(end) => json!({ "end": end }),
     }
 }
 
@@ -82,6 +151,10 @@ fn reason(why: Refusal) -> &'static str {
         Refusal::NoSuchDay => "no_such_day",
         Refusal::OtherWeekday => "other_weekday",
         Refusal::EndsBeforeItBegins => "ends_before_it_begins",
+        Refusal::OutsideEra => "outside_era",
+        Refusal::NotWhole => "not_whole",
+        Refusal::Grouping => "grouping",
+        Refusal::Negative => "negative",
     }
 }
 
@@ -93,7 +166,8 @@ mod tests {
         let mut out = Vec::new();
         let today =
             |zone: Tz| if zone == chrono_tz::Asia::Tokyo { "2026-11-29" } else { "2026-11-28" }.parse().unwrap();
-        run(today, chrono_tz::Asia::Tokyo, input.as_bytes(), &mut out).unwrap();
+        let defaults = Defaults { zone: chrono_tz::Asia::Tokyo, purpose: Purpose::Sale, fiscal_start: 4 };
+        run(today, defaults, input.as_bytes(), &mut out).unwrap();
         String::from_utf8(out).unwrap().lines().map(|l| serde_json::from_str(l).unwrap()).collect()
     }
 
@@ -136,7 +210,7 @@ mod tests {
 
     #[test]
     fn ambiguity_and_refusal_are_shown() {
-        let got = output("12/3\n2月30日\n");
+        let got = output("12/3に\n2月30日\n");
         assert_eq!(got[0]["dates"][0]["readings"], json!([{"date": "2025-12-03"}, {"date": "2026-12-03"}]));
         assert_eq!(got[1]["dates"][0]["refused"], "no_such_day");
     }

@@ -275,4 +275,81 @@ page_words! {
     feedback() { ja: "この回答の評価", en: "Rate this answer" }
     /// A modal could not be submitted.
     modal_failed() { ja: "送信できませんでした。もう一度お試しください。", en: "That did not work. Please try again." }
+
+    // --- underneath
+
+    /// Label of the panel and of the button that opens it.
+    underneath() { ja: "舞台裏", en: "Behind the scenes" }
+    /// Under that heading.
+    underneath_about() {
+        ja: "この会話の裏で起きたことを、時刻の順に表示します。",
+        en: "What happened behind this conversation, in order of time.",
+    }
+    /// When there is nothing to show.
+    underneath_empty() {
+        ja: "まだ何も起きていません。メッセージを送ると、ここに表示されます。",
+        en: "Nothing yet. Send a message and watch.",
+    }
+    /// Label of a button.
+    shut_underneath() { ja: "舞台裏を閉じる", en: "Close behind the scenes" }
+    /// When the bot did not answer a request.
+    no_answer() { ja: "応答なし", en: "no answer" }
+    /// A signed event sent to the bot.
+    step_event() { ja: "署名付きイベント", en: "Signed event" }
+    /// A press or another act, sent to the bot.
+    step_interaction() { ja: "署名付き操作", en: "Signed interaction" }
+    /// A call of Slack's Web API by the bot.
+    step_api() { ja: "Web API", en: "Web API" }
+    /// A job in the queue.
+    step_job() { ja: "ジョブ", en: "Job" }
+    /// What the person wrote, as stored.
+    step_said() { ja: "依頼", en: "Message" }
+    /// A tool call of the model.
+    step_call() { ja: "モデル: ツール呼び出し", en: "Model: tool call" }
+    /// The result of a tool call.
+    step_result() { ja: "ツールの結果", en: "Tool result" }
+    /// A fact the host added to the conversation.
+    step_note() { ja: "ボットからモデルへ", en: "Bot to model" }
+    /// The model's answer.
+    step_answer() { ja: "モデル: 返信", en: "Model: answer" }
+    /// A proposal was made.
+    step_proposed() { ja: "登録の提案", en: "Proposal" }
+    /// A press was stored.
+    step_press() { ja: "ボタン操作を保存", en: "Press stored" }
+    /// A proposal was decided.
+    step_decided() { ja: "提案の決定", en: "Decided" }
+    /// A proposal reached its end.
+    step_settled() { ja: "提案の完了", en: "Settled" }
+    /// A message of the bot: what it should show and what Slack has.
+    step_message() { ja: "送信箱", en: "Outbox" }
+
+    // --- disturbances
+
+    /// Label of the part with disturbances.
+    chaos() { ja: "いたずら", en: "Chaos" }
+    /// What they are for.
+    chaos_about() {
+        ja: "次の操作に障害を起こします。何をしても、登録は1回だけのはずです。",
+        en: "Disturbs what comes next. Whatever you do, a sale should be registered exactly once.",
+    }
+    /// A disturbance.
+    chaos_deliver_twice() { ja: "次のメッセージを2回届ける", en: "Deliver the next message twice" }
+    /// A disturbance.
+    chaos_ack_lost() { ja: "次のメッセージを再送する", en: "Retry the next message" }
+    /// A disturbance.
+    chaos_reorder() { ja: "次の2件を逆の順に届ける", en: "Deliver the next two in reverse" }
+    /// A disturbance.
+    chaos_slow_slack() { ja: "Slackを4秒遅くする", en: "Make Slack 4 s slow" }
+    /// A disturbance.
+    chaos_rate_limit() { ja: "Slackが一度断る（429）", en: "Make Slack refuse once (429)" }
+    /// A disturbance.
+    chaos_lose_answer() { ja: "投稿後にSlackの応答を失う", en: "Lose Slack's answer to a post" }
+    /// A disturbance.
+    chaos_kill_sales_server() { ja: "販売サーバーを止める", en: "Kill the sales server" }
+    /// A disturbance.
+    chaos_press_twice() { ja: "次のボタンを2回押す", en: "Press the next button twice" }
+    /// Said when a disturbance is ready.
+    chaos_armed() { ja: "準備できました。", en: "Ready." }
+    /// Said when a disturbance cannot be had.
+    chaos_refused() { ja: "今はできません。", en: "Not possible now." }
 }

@@ -24,6 +24,15 @@ pub(super) struct Period {
     pub(super) end: NaiveDate,
 }
 
+impl Period {
+    /// What a reading covers; the tools need both ends, and an open one goes as far as any sale.
+    pub(super) fn of(reading: Reading) -> Self {
+        let (first, last) = (NaiveDate::from_ymd_opt(2000, 1, 1), NaiveDate::from_ymd_opt(2099, 12, 31));
+        let start = reading.start().or(first).unwrap_or_default();
+        Self { start, end: reading.end().or(last).unwrap_or_default().max(start) }
+    }
+}
+
 /// One thing that is asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Intent {
@@ -305,10 +314,10 @@ fn own_dates<'t>(text: &'t Text, range: &Range<usize>) -> impl Iterator<Item = &
 }
 
 /// For a search the whole period is meant: 2週間前 is that week.
-fn as_period(meaning: &Meaning) -> Option<Period> {
+fn as_period(meaning: &Meaning<Reading>) -> Option<Period> {
     let readings = meaning.readings();
-    let whole = readings.iter().find(|r| matches!(r, Reading::Range(..))).or_else(|| readings.first())?;
-    Some(Period { start: whole.start(), end: whole.end() })
+    let whole = readings.iter().find(|r| !matches!(r, Reading::Day(_))).or_else(|| readings.first())?;
+    Some(Period::of(*whole))
 }
 
 fn periods(text: &Text, range: &Range<usize>) -> Vec<Period> {
@@ -485,7 +494,12 @@ fn group(text: &Text, range: &Range<usize>) -> Option<&'static str> {
 fn registrations(text: &Text, range: &Range<usize>, who: &[(Range<usize>, Who)], lang: Lang) -> Vec<Intent> {
     let taken: Vec<Range<usize>> = who.iter().map(|w| w.0.clone()).collect();
     let products = products::find(text, range.clone(), &taken, lang);
-    let amounts: Vec<Yen> = text.amounts.iter().filter(|a| range.contains(&a.start_char)).map(|a| a.yen).collect();
+    let amounts: Vec<Yen> = text
+        .amounts
+        .iter()
+        .filter(|a| range.contains(&a.start_char))
+        .flat_map(|a| a.meaning.readings().iter().copied())
+        .collect();
     let per_piece = says(
         text,
         range,

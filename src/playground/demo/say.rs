@@ -50,9 +50,12 @@ pub(super) fn error(lang: Lang, code: &str, sentence: &str) -> String {
 
 pub(super) fn refusal(lang: Lang, date_words: &str, why: Refusal) -> String {
     match why {
-        Refusal::NoSuchDay => words::no_such_day(lang, date_words),
         Refusal::OtherWeekday => words::other_weekday(lang, date_words),
         Refusal::EndsBeforeItBegins => words::ends_before_it_begins(lang, date_words),
+        // The era had no such day; the last three are of amounts and never come here.
+        Refusal::NoSuchDay | Refusal::OutsideEra | Refusal::NotWhole | Refusal::Grouping | Refusal::Negative => {
+            words::no_such_day(lang, date_words)
+        }
     }
 }
 

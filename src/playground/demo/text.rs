@@ -6,7 +6,7 @@ use chrono::NaiveDate;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::domain::Lang;
-use crate::reading::{self, Amount, Found};
+use crate::reading::{self, Amount, Context, Findings, Found};
 
 /// What a character belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,11 +69,12 @@ impl Text {
         let normal: String = message.nfkc().map(plain).collect();
         let chars: Vec<char> = normal.chars().collect();
         let low: Vec<char> = chars.iter().map(|c| c.to_lowercase().next().unwrap_or(*c)).collect();
+        let Findings { dates, amounts, quantities } = reading::read(&normal, &Context::on(today));
         let mut text = Self {
             marks: vec![Mark::Free; chars.len()],
-            dates: reading::dates(&normal, today),
-            amounts: reading::amounts(&normal),
-            quantities: reading::quantities(&normal).into_iter().map(|q| q.start_char..q.end_char).collect(),
+            dates,
+            amounts,
+            quantities: quantities.into_iter().map(|q| q.start_char..q.end_char).collect(),
             codes: Vec::new(),
             sale_codes: Vec::new(),
             lang: language(&chars),

@@ -250,7 +250,7 @@ fn other_period(before: &Task, request: &Request) -> Option<Vec<Intent>> {
         && request.text.amounts.is_empty()
         && request.text.marks.iter().filter(|m| **m == Mark::Free).count() <= 12;
     let reading = *found.meaning.readings().first()?;
-    let new = Some(Period { start: reading.start(), end: reading.end() });
+    let new = Some(Period::of(reading));
     let changed: Option<Vec<Intent>> = before
         .intents
         .iter()

@@ -15,7 +15,7 @@ const CSS: &str = "text/css; charset=utf-8";
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// Path, kind and text of each file.
-const FILES: [(&str, &str, &str); 23] = [
+const FILES: [(&str, &str, &str); 25] = [
     ("/", HTML, include_str!("web/index.html")),
     ("/app.css", CSS, include_str!("web/app.css")),
     ("/message.css", CSS, include_str!("web/message.css")),
@@ -39,6 +39,8 @@ const FILES: [(&str, &str, &str); 23] = [
     ("/side.js", JAVASCRIPT, include_str!("web/side.js")),
     ("/state.js", JAVASCRIPT, include_str!("web/state.js")),
     ("/text.js", JAVASCRIPT, include_str!("web/text.js")),
+    ("/underneath.css", CSS, include_str!("web/underneath.css")),
+    ("/underneath.js", JAVASCRIPT, include_str!("web/underneath.js")),
 ];
 
 /// A route for each file.

@@ -7,6 +7,7 @@
 mod acts;
 mod files;
 mod summary;
+mod underneath;
 mod view;
 
 use std::convert::Infallible;
@@ -39,6 +40,7 @@ pub(crate) fn router(hub: Arc<Hub>) -> Router {
         .route("/page/delivered", get(delivered))
         .route("/page/events", get(events))
         .with_state(Arc::clone(&hub))
+        .merge(underneath::router(Arc::clone(&hub)))
         .merge(acts::router(hub))
         .route_layer(middleware::from_fn(only_this_machine))
 }

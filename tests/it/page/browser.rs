@@ -5,13 +5,18 @@ use std::time::Duration;
 
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
-use sales_concierge::playground::workspace::Workspace;
+use sales_concierge::playground::workspace::{Workspace, World};
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::bot::listener;
 
-const SOON: Duration = Duration::from_secs(15);
+/// How long something may take; a machine that runs all tests at once may need most of it.
+const SOON: Duration = Duration::from_secs(60);
+
+/// So many browsers run at a time: more of them on two cores only wait for each other.
+static BROWSERS: Semaphore = Semaphore::const_new(2);
 
 /// Keys, as WebDriver names them.
 pub const ENTER: &str = "\u{E007}";
@@ -32,7 +37,20 @@ pub const PHONE: u32 = 375;
 pub struct Browser {
     pub client: Client,
     base: String,
-    _driver: Child,
+    _driver: Driver,
+    _turn: SemaphorePermit<'static>,
+}
+
+/// The driver and its browser: a group of processes that ends with the test, also with one that fails.
+struct Driver(Child);
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        if let Some(leader) = self.0.id() {
+            let group = format!("-{leader}");
+            let _ = std::process::Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
+        }
+    }
 }
 
 impl Browser {
@@ -42,15 +60,17 @@ impl Browser {
 
     /// A fresh browser for the page at `url`.
     pub async fn at(url: &str, phone: bool) -> Self {
+        let turn = BROWSERS.acquire().await.unwrap();
         let base = url.to_owned();
         let port = listener().await.local_addr().unwrap().port();
         let driver = Command::new("chromedriver")
             .arg(format!("--port={port}"))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            .kill_on_drop(true)
+            .process_group(0)
             .spawn()
             .expect("chromedriver is installed (scripts/test does it)");
+        let driver = Driver(driver);
         let mut options = json!({"args": ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
             "--disable-background-networking", "--window-size=1280,800"]});
         if phone {
@@ -70,7 +90,7 @@ impl Browser {
             }
         };
         let client = tokio::time::timeout(SOON * 2, connected).await.expect("a browser starts");
-        Self { client, base, _driver: driver }
+        Self { client, base, _driver: driver, _turn: turn }
     }
 
     pub async fn open(&self, hash: &str) {
@@ -102,6 +122,12 @@ impl Browser {
             "return [...document.querySelectorAll({selector})].some(e => e.innerText.includes({text}))"
         ))
         .await;
+    }
+
+    /// Waits until an element is there, and clicks it wherever it is.
+    pub async fn click_anywhere(&self, selector: &str) {
+        let selector = json!(selector);
+        self.shows(&format!("const e = document.querySelector({selector}); e?.click(); return Boolean(e)")).await;
     }
 
     /// Waits until nothing matches.
@@ -151,4 +177,10 @@ impl Browser {
             std::fs::write(std::path::Path::new(&dir).join(format!("{name}.png")), png).expect("written");
         }
     }
+}
+
+/// Waits until a workspace is in a state: what the page shows may come before what the workspace holds.
+pub async fn holds(workspace: &Workspace, what: &str, look: impl Fn(&World) -> bool) {
+    let found = workspace.wait_for(|w| look(w).then_some(()), SOON).await;
+    assert!(found.is_some(), "never so: {what}");
 }

@@ -1,12 +1,11 @@
 //! What the bot offers to be filled in and pressed: modals, Home, lists, questions before a press.
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use serde_json::json;
 
 use super::bot::{api, bot, button, gallery, listener, mrkdwn, plain, settings, workspace};
-use super::browser::{Browser, DOWN, ENTER, ESCAPE, TAB};
+use super::browser::{Browser, DOWN, ENTER, ESCAPE, TAB, holds};
 use sales_concierge::playground::workspace::Workspace;
 
 /// Replaces what stands in a field of the open modal.
@@ -68,7 +67,7 @@ async fn a_modal_is_filled_in_with_the_keyboard_alone_and_says_what_is_wrong_whe
     page.shows("return document.querySelector('#modal [data-block=amount]')?.value === '999'").await;
     fill(&page, "amount", "１，８００").await;
     page.write("#modal textarea", "二行の\nメモ").await;
-    page.run("document.querySelector('#modal [type=radio][value=out]').click()").await;
+    page.click_anywhere("#modal [type=radio][value=out]").await;
     page.click("#modal [type=submit]").await;
     page.says("#log", "保存: 2026-11-24 とまと 0003 1800円 out 二行の").await;
     page.shows("return !document.getElementById('modal').open && document.activeElement.dataset.action === 'open'")
@@ -94,7 +93,7 @@ async fn focus_stays_within_a_modal_and_esc_closes_it() {
     }
     page.keys(ESCAPE).await;
     page.shows("return !document.getElementById('modal').open").await;
-    assert!(workspace.look(|w| w.modals_of("U1").is_empty()));
+    holds(&workspace, "no modal is open", |w| w.modals_of("U1").is_empty()).await;
     page.close().await;
     workspace.stop().await;
 }
@@ -160,7 +159,7 @@ async fn lists_dates_menus_and_questions_of_a_message_reach_the_bot() {
     page.says("#log .ephemeral", "chosen: last").await;
     page.shows("return document.querySelector('#log [data-action=period]').value === '先週'").await;
 
-    page.run("document.querySelector('#log [data-action=menu]').click()").await;
+    page.click_anywhere("#log [data-action=menu]").await;
     page.says(".menu", "CSVで保存").await;
     page.keys(DOWN).await;
     page.keys(ENTER).await;
@@ -170,18 +169,18 @@ async fn lists_dates_menus_and_questions_of_a_message_reach_the_bot() {
     page.run("const d = document.querySelector('#log [data-action=date]'); d.value = '2026-12-24'; d.dispatchEvent(new Event('change', {bubbles: true}))").await;
     page.says("#log .ephemeral", "chosen: 2026-12-24").await;
     page.says("#log .picker", "2026年12月24日(木)").await;
-    page.run("document.querySelector('#log [type=radio][value=out]').click()").await;
+    page.click_anywhere("#log [type=radio][value=out]").await;
     page.says("#log .ephemeral", "chosen: out").await;
 
     // A question first; "no" leaves everything as it is.
     let before = workspace.ephemerals("U1").len();
-    page.run("document.querySelector('#log [data-action=wipe]').click()").await;
+    page.click_anywhere("#log [data-action=wipe]").await;
     page.says("#ask", "S1を取り消します。").await;
     page.picture("confirm-ja").await;
     page.keys(ENTER).await;
     page.lacks("#ask[open]").await;
     assert_eq!(workspace.ephemerals("U1").len(), before);
-    page.run("document.querySelector('#log [data-action=wipe]').click()").await;
+    page.click_anywhere("#log [data-action=wipe]").await;
     page.says("#ask", "取り消しますか").await;
     page.click("#ask .danger-full").await;
     page.says("#log .ephemeral", "chosen: \"x\"").await;
@@ -205,8 +204,7 @@ async fn a_press_shows_that_it_is_on_its_way_keeps_the_focus_and_is_not_sent_twi
     page.says("#log [data-action=slow]", "送信中…").await;
     page.picture("sending-ja").await;
     page.shows("return document.activeElement.dataset.action === 'slow'").await;
-    let pressed = workspace.look(|w| w.interactions().count());
-    assert_eq!(pressed, 1);
+    holds(&workspace, "it was pressed", |w| w.interactions().count() == 1).await;
     // The message changes under the person's hands: the focus stays on the button that is still there.
     let blocks = json!([
         {"type": "section", "text": plain("集計しました")},
@@ -216,8 +214,7 @@ async fn a_press_shows_that_it_is_on_its_way_keeps_the_focus_and_is_not_sent_twi
     api(&workspace, "chat.update", args).await;
     page.says("#log [data-action=slow]", "もう一度").await;
     page.shows("return document.activeElement.dataset.action === 'slow'").await;
-    let told = workspace.wait_for(|w| (w.interactions().count() == 1).then_some(()), Duration::from_secs(1)).await;
-    assert!(told.is_some());
+    assert_eq!(workspace.look(|w| w.interactions().count()), 1);
     page.close().await;
     workspace.stop().await;
 }

@@ -111,10 +111,10 @@ async fn each_state_is_sound_in_both_languages_both_colours_and_both_widths() {
             page.run("document.getElementById('tab-home').click()").await;
             page.says("#home", "12件").await;
             state("home").await;
-            page.run("document.querySelector('#home [data-action=open]').click()").await;
+            page.click_anywhere("#home [data-action=open]").await;
             page.says("#modal", "販売を編集").await;
             state("modal").await;
-            page.run("document.querySelector('#modal [data-view=dismiss]').click()").await;
+            page.click_anywhere("#modal [data-view=dismiss]").await;
             page.lacks("#modal[open]").await;
             if phone {
                 page.click("#menu").await;

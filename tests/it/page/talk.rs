@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::bot::{api, bot, listener, mrkdwn, settings, workspace};
-use super::browser::{Browser, DELETE, DOWN, END, ENTER, ESCAPE, RIGHT, TAB, UP};
-use sales_concierge::playground::workspace::Workspace;
+use super::browser::{Browser, DELETE, DOWN, END, ENTER, ESCAPE, RIGHT, TAB, UP, holds};
+use sales_concierge::playground::workspace::{Message, Workspace};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_unread_is_marked_for_each_channel_and_thread_until_it_is_read() {
@@ -89,13 +89,14 @@ async fn reactions_are_given_shown_with_names_and_taken_back() {
     page.picture("reaction-picker-ja").await;
     page.keys(ENTER).await;
     page.says("#log .reaction.mine", "1").await;
-    let given = |name: &str| {
-        let all = workspace.messages("C1")[0].reactions.clone();
-        all.iter().find(|r| r.name == name).map(|r| r.users.len())
+    let given = async |n: usize| {
+        let count =
+            |m: &Message| m.reactions.iter().find(|r| r.name == "white_check_mark").map_or(0, |r| r.users.len());
+        holds(&workspace, "the reactions are counted", |w| w.messages("C1").iter().any(|m| count(m) == n)).await;
     };
     page.shows("return document.querySelector('#log .reaction').getAttribute('aria-label').includes('見本 一郎')")
         .await;
-    assert_eq!(given("white_check_mark"), Some(1));
+    given(1).await;
     workspace.react("U2", "C1", ts.as_str(), "white_check_mark", true).await.unwrap();
     workspace.react("U2", "C1", ts.as_str(), "made_up_name", true).await.unwrap();
     page.says("#log .reaction", ":made_up_name:").await;
@@ -104,7 +105,7 @@ async fn reactions_are_given_shown_with_names_and_taken_back() {
     page.click("#log .reaction.mine").await;
     page.lacks("#log .reaction.mine").await;
     page.says("#log .reaction", "1").await;
-    assert_eq!(given("white_check_mark"), Some(1));
+    given(1).await;
     page.close().await;
     workspace.stop().await;
 }
@@ -158,7 +159,7 @@ async fn ones_own_words_are_edited_and_deleted_and_others_are_not() {
     page.run("document.querySelector('#log .message').focus()").await;
     page.keys("e").await;
     page.keys(DELETE).await;
-    page.run("document.querySelector('#log .message [data-do=more]').click()").await;
+    page.click_anywhere("#log .message [data-do=more]").await;
     page.says(".menu", "テキストをコピー").await;
     assert_eq!(page.run("return document.querySelector('.menu').innerText.includes('削除')").await, false);
     page.lacks(".edit").await;
@@ -189,13 +190,7 @@ async fn what_the_bot_is_doing_is_told_and_can_be_stopped() {
     page.picture("status-ja").await;
     page.says("#status", loading[1]).await;
     page.click("#status .stop").await;
-    let stopped = workspace
-        .wait_for(
-            |w| w.deliveries().any(|d| d.kind == "agent_session_stopped").then_some(()),
-            std::time::Duration::from_secs(5),
-        )
-        .await;
-    assert!(stopped.is_some(), "the bot was told");
+    holds(&workspace, "the bot was told", |w| w.deliveries().any(|d| d.kind == "agent_session_stopped")).await;
     api(&workspace, "agents.sessions.setStatus", with(json!({"status": "active"}))).await;
     api(&workspace, "chat.postMessage", json!({"channel": dm, "thread_ts": root, "text": "停止しました"})).await;
     page.says("#thread-log", "停止しました").await;
@@ -357,7 +352,7 @@ async fn a_conversation_of_many_messages_is_read_backwards() {
     page.says("#log .more", "150 件の返信").await;
     workspace.say("U2", "C2", None, "the newest").await.unwrap();
     page.shows("return !document.getElementById('newer').hidden").await;
-    page.run("document.querySelector('#log .more').click()").await;
+    page.click_anywhere("#log .more").await;
     page.says("#thread-log", "reply 149.").await;
     page.click("#thread-log [data-do=older-replies]").await;
     page.says("#thread-log", "reply 0.").await;

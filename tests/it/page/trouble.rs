@@ -1,7 +1,6 @@
 //! The page when things go wrong: the bot is away or slow, the workspace is gone, a tab is closed too early.
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -72,8 +71,8 @@ async fn what_is_written_while_the_workspace_is_gone_is_kept_and_sent_once_when_
     let again = TcpListener::bind(format!("127.0.0.1:{port}")).await.unwrap();
     let second = Workspace::start(again, Settings { store, ..settings() }).await.unwrap();
     page.lacks("#trouble:not([hidden])").await;
+    page.says("#log .message:not(.pending)", "途切れた言葉").await;
     page.lacks("#log .pending").await;
-    page.says("#log", "途切れた言葉").await;
     page.shows("return document.getElementById('text').value === '書きかけ'").await;
     let texts: Vec<String> = second.messages("C2").into_iter().map(|m| m.text).collect();
     assert_eq!(texts, ["前の言葉", "途切れた言葉"]);
@@ -98,8 +97,8 @@ async fn a_message_that_was_refused_is_sent_again_or_taken_back_also_after_a_rel
     page.shows("return document.getElementById('text').value === '二つ目'").await;
     assert!(workspace.messages("C2").is_empty());
     page.client.refresh().await.unwrap();
+    page.says("#log .message:not(.pending)", "一つ目").await;
     page.lacks("#log .pending").await;
-    page.says("#log", "一つ目").await;
     let texts: Vec<String> = workspace.messages("C2").into_iter().map(|m| m.text).collect();
     assert_eq!(texts, ["一つ目"]);
     page.shows("return document.getElementById('text').value === '二つ目'").await;

@@ -10,6 +10,7 @@ import { startComposers, resendAll } from "/composer.js";
 import { startModal } from "/modal.js";
 import { startHome } from "/home.js";
 import { startSide } from "/side.js";
+import { startUnderneath } from "/underneath.js";
 
 function go(hash) {
   const wanted = hash.get("c");
@@ -90,6 +91,7 @@ async function start() {
   startActions();
   startComposers();
   startModal();
+  startUnderneath();
   buttons();
   const { people } = await read("/page/people", {});
   const me = people.find((p) => p.id === wanted) || people[0];

@@ -297,6 +297,7 @@ export function follow(user, loaded, early) {
     const change = JSON.parse(event.data);
     if (waiting) waiting.push(change);
     else if (state.me) apply(change);
+    document.dispatchEvent(new Event("changed"));
   });
   mine.addEventListener("error", () => {
     lost();
