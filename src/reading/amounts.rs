@@ -31,7 +31,8 @@ pub(super) fn amounts(text: &Folded, dates: &[Range<usize>]) -> Vec<(Range<usize
             i = date.end;
             continue;
         }
-        let begins = c.is_ascii() && !matches!(c, ' ' | '.' | ',') || !c.is_ascii() && may_begin(c);
+        let inner = c.is_ascii_alphabetic() && text.before(i).is_some_and(|c| c.is_ascii_alphabetic());
+        let begins = !inner && may_begin(c);
         let found = if begins { pair(text, i).or_else(|| price(text, i).map(|p| vec![p])) } else { None };
         match found {
             Some(found) => {
@@ -52,7 +53,7 @@ fn amount(text: &Folded, price: Price, tax: Option<Tax>) -> (Range<usize>, Amoun
 }
 
 fn may_begin(c: char) -> bool {
-    numbers::is_kanji_numeral(c) || matches!(c, '¥' | 'マ' | '▲' | '△')
+    c.is_ascii_alphanumeric() || numbers::is_kanji_numeral(c) || matches!(c, '-' | '\\' | '¥' | 'マ' | '▲' | '△')
 }
 
 /// The number at `i`, with a scale behind: figures, kanji, or English words.
@@ -111,6 +112,10 @@ fn price(text: &Folded, i: usize) -> Option<Price> {
     }
     let number = number_at(text, start, before.is_some())?;
     let after = units::yen_after(text, number.end).or_else(|| units::yen_after(text, text.skip_spaces(number.end)));
+    // 3万円台: somewhere from there on.
+    if after.is_some_and(|end| text.word_at(end, "台").is_some()) {
+        return None;
+    }
     let to = after.unwrap_or(number.end);
     if before.is_none() && after.is_none() && !says_money(text, start, number) {
         return None;

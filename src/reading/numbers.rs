@@ -43,7 +43,7 @@ const SMALL: [(char, u128); 3] = [('千', 1000), ('百', 100), ('十', 10)];
 const KANJI_DIGITS: &str = "〇一二三四五六七八九";
 
 /// English numbers below a hundred that are one word.
-const WORDS: [(&str, u128); 28] = [
+pub(super) const WORDS: [(&str, u128); 28] = [
     ("seventeen", 17),
     ("thirteen", 13),
     ("fourteen", 14),
@@ -95,6 +95,14 @@ pub(super) fn at(text: &Folded, i: usize) -> Option<Number> {
             break;
         }
         // 3万5 may be a short way of saying 3万5千.
+        if large.is_none()
+            && least < u128::MAX
+            && text.at(number.end) == Some('0')
+            && text.at(section.end) != Some('円')
+        {
+            // 3万0016: the code of a customer follows.
+            break;
+        }
         if large.is_none() && least < u128::MAX && section.end == number.end + 1 && !section.scaled {
             number.spoken = number.micro.checked_add(section.micro.checked_mul(least / 10)?);
         }

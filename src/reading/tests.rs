@@ -228,7 +228,7 @@ fn any_day() -> impl Strategy<Value = NaiveDate> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
     fn any_text_on_any_day_is_read_and_the_spans_cut_out_the_words(

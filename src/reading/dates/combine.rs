@@ -103,7 +103,7 @@ pub(super) fn combine(text: &Folded, mut items: Vec<Item>, context: &Context) ->
         if item.length && combined.last().is_some_and(|before| repeats(text, before.to, item.from)) {
             continue;
         }
-        if let Some(long) = from_for(text, &item, context) {
+        if let Some(long) = from_for(text, &item, context).or_else(|| from_to_next(text, &item, context)) {
             while rest.next_if(|(next, _)| next.from < long.to).is_some() {}
             combined.push(long);
             continue;
@@ -218,6 +218,22 @@ fn from_for(text: &Folded, item: &Item, context: &Context) -> Option<Item> {
         .into()
     });
     Some(Item { to: length.end, exprs: exprs.collect(), ..item.clone() })
+}
+
+/// `11/24から翌日まで`.
+fn from_to_next(text: &Folded, item: &Item, context: &Context) -> Option<Item> {
+    let at = text.word_at(text.skip_spaces(item.to), "から")?;
+    let (_, end) = text.any_at(text.skip_spaces(at), &["翌日", "次の日"])?;
+    let to = text.word_at(end, "まで").unwrap_or(end);
+    let exprs = item.exprs.iter().map(|expr| {
+        let through = |r: &Reading| Some(Reading::Range(r.start()?, r.end()?.succ_opt()?));
+        match expr.readings(context) {
+            Ok(readings) => Part::Given(readings.iter().filter_map(through).collect()),
+            Err(why) => Part::Refused(why),
+        }
+        .into()
+    });
+    Some(Item { to, exprs: exprs.collect(), ..item.clone() })
 }
 
 /// One period of two dates, when words join them.

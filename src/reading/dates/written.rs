@@ -2,7 +2,7 @@
 
 use super::era::Era;
 use super::expr::{Expr, OfMonth, Part, Year};
-use super::{Atom, expr, frames};
+use super::{Atom, expr, frames, japanese};
 use crate::reading::fold::Folded;
 use crate::reading::{Context, Reading, numbers};
 
@@ -33,7 +33,7 @@ const AFTER_FRACTION: [&str; 17] = [
 /// The date in figures that begins at `i`.
 pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     if let Some(era) = Era::letter_at(text, i) {
-        return era_letter(text, i, era);
+        return era_letter(text, i, era, context);
     }
     if text.at(i) == Some('\'') {
         let (year, 2, end) = numbers::digits_at(text, i + 1)? else { return None };
@@ -86,7 +86,9 @@ fn year_first(text: &Folded, at: usize, year: u32) -> Option<Atom> {
     let separator = text.at(at).filter(|c| "-/.".contains(*c) && PLAUSIBLE.contains(&year))?;
     let (month, 1..=2, end) = numbers::digits_at(text, at + 1)? else { return None };
     let goes_on = |end: usize| text.at(end) == Some(separator) && text.at(end + 1).is_some_and(|c| c.is_ascii_digit());
-    let letter = |end: usize| text.at(end).is_some_and(|c| c.is_ascii_alphanumeric());
+    // 2026-11-24T10:30 goes on with the time.
+    let time = |end: usize| text.at(end) == Some('t') && text.at(end + 1).is_some_and(|c| c.is_ascii_digit());
+    let letter = |end: usize| text.at(end).is_some_and(|c| c.is_ascii_alphanumeric()) && !time(end);
     if !goes_on(end) {
         let whole = separator != '.' && !letter(end);
         return whole.then(|| Atom::new(Expr { part: Part::OfMonth(OfMonth::Whole), ..ymd(year, month, 1) }, end));
@@ -94,7 +96,7 @@ fn year_first(text: &Folded, at: usize, year: u32) -> Option<Atom> {
     let (day, 1..=2, end) = numbers::digits_at(text, end + 1)? else { return None };
     let another = text.at(end + 1).is_some_and(|c| c.is_ascii_digit()) && !spans_to_year(text, end + 1);
     let part = letter(end) || (text.at(end) == Some(separator) && another);
-    (!part).then(|| Atom::new(ymd(year, month, day), end))
+    (!part).then(|| Atom { day_may_follow: separator != '-', ..Atom::new(ymd(year, month, day), end) })
 }
 
 /// Four figures: the other end of 2026/11/1-2026/11/10.
@@ -204,11 +206,15 @@ pub(super) fn month_and_day(text: &Folded, i: usize) -> Option<(u32, u32, usize)
 }
 
 /// R8.11.24, H31/4/30.
-fn era_letter(text: &Folded, i: usize, era: Era) -> Option<Atom> {
+fn era_letter(text: &Folded, i: usize, era: Era, context: &Context) -> Option<Atom> {
     if text.before(i).is_some_and(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
         return None;
     }
     let (n, 1..=2, at) = numbers::digits_at(text, i + 1)? else { return None };
+    if let Some(end) = text.word_at(at, "年") {
+        let year = Year::Era(era, i32::try_from(n).ok()?);
+        return Some(japanese::within_year(text, end, year, context));
+    }
     let separator = text.at(at).filter(|c| "./".contains(*c))?;
     let (month, 1..=2, at) = numbers::digits_at(text, at + 1)? else { return None };
     if text.at(at) != Some(separator) {

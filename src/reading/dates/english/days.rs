@@ -7,7 +7,7 @@ use crate::reading::dates::frames::{self, Frame, frame_at};
 use crate::reading::fold::Folded;
 use crate::reading::{Context, numbers};
 
-const ORDINALS: [(&str, u32); 22] = [
+pub(super) const ORDINALS: [(&str, u32); 22] = [
     ("first", 1),
     ("second", 2),
     ("third", 3),
@@ -63,6 +63,12 @@ pub(super) fn month_day(text: &Folded, i: usize, context: &Context) -> Option<At
         .or_else(|| ordinal_at(text, text.word_at(at, "the ").unwrap_or(at)).filter(|(n, _)| at > end && *n > 0));
     if let Some((day, end)) = day {
         return Some(dated(text, month, day, end, context));
+    }
+    // Nov 24/25 is more than is read here.
+    if let Some((_, 1..=2, after)) = numbers::digits_at(text, at)
+        && text.at(after) == Some('/')
+    {
+        return Some(Atom::nothing(after));
     }
     let (frame, end) = frame_at(text, i, context)?;
     let Frame::Month { year, .. } = frame else { return None };
@@ -186,12 +192,20 @@ pub(super) fn ordinal(text: &Folded, i: usize, context: &Context) -> Option<Atom
     let on = text.word_before(i, "on").is_some();
     let listed =
         ["and", "to", "or", "through", "since", "until", "by"].iter().any(|w| text.word_before(i, w).is_some());
-    let said = if figures { the || on || listed } else { the && (on || day > 20 || is_closed(text, end)) };
+    // "The second" ends a sentence as a rank or a unit of time too.
+    let closed = day != 2 && text.at(end).is_none_or(|c| ",.;:!?)".contains(c));
+    let range = ordinal_range(text, end);
+    let said = if figures { the || on || listed || range } else { the && (on || day > 20 || closed) };
     (said && !names_a_thing(text, end, figures)).then(|| Atom::new(Expr::in_month(None, None, OfMonth::Day(day)), end))
 }
 
-fn is_closed(text: &Folded, end: usize) -> bool {
-    text.at(end).is_none_or(|c| ",.;:!?)".contains(c)) && text.before(end) != Some('d')
+/// `-26th`, " to 26th" after an ordinal in figures.
+fn ordinal_range(text: &Folded, end: usize) -> bool {
+    let range = text.any_at(text.skip_spaces(end), &["-", "~", "to ", "through ", "and "]);
+    range.is_some_and(|(_, at)| {
+        let at = the(text, text.skip_spaces(at));
+        numbers::digits_at(text, at).is_some() && ordinal_at(text, at).is_some()
+    })
 }
 
 /// The word after an ordinal is what is counted: "the 3rd customer".
@@ -244,7 +258,7 @@ fn names_a_thing(text: &Folded, end: usize, figures: bool) -> bool {
     ];
     let next = text.skip_spaces(end);
     if next == end && text.at(end) == Some('-') {
-        return true;
+        return !ordinal_range(text, end);
     }
     text.any_at(next, &THINGS).is_some() || (!figures && text.at(next).is_some_and(|c| c.is_ascii_alphabetic()))
 }

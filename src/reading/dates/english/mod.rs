@@ -4,6 +4,9 @@
 mod days;
 mod periods;
 
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
 use chrono::Weekday;
 
 use self::days::{dated, day_month, month_day, ordinal};
@@ -11,7 +14,7 @@ use super::expr::{Expr, OfMonth, OfYear, Part};
 use super::frames::{self, Frame, frame_at};
 use super::{Atom, calendar, written};
 use crate::reading::fold::Folded;
-use crate::reading::{Context, numbers};
+use crate::reading::{Context, Reading, numbers};
 
 const WEEKDAYS: [(&str, Weekday); 18] = [
     ("monday", Weekday::Mon),
@@ -60,10 +63,92 @@ const ANNOUNCING: [&str; 22] = [
     "and", "to", "vs", "or", "early", "mid", "late", "than",
 ];
 
+/// Words that begin a date beside those of the tables.
+const FIRST_WORDS: [&str; 54] = [
+    "a",
+    "an",
+    "the",
+    "in",
+    "half",
+    "last",
+    "past",
+    "previous",
+    "prior",
+    "current",
+    "this",
+    "next",
+    "coming",
+    "upcoming",
+    "week",
+    "month",
+    "year",
+    "quarter",
+    "fiscal",
+    "financial",
+    "business",
+    "fy",
+    "end",
+    "close",
+    "beginning",
+    "start",
+    "early",
+    "mid",
+    "late",
+    "middle",
+    "same",
+    "day",
+    "ytd",
+    "mtd",
+    "qtd",
+    "eom",
+    "w",
+    "q",
+    "h",
+    "r",
+    "s",
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+    "twentieth",
+];
+
+/// All of them, sorted. Nearly every word of a sentence ends here.
+static BEGINNINGS: LazyLock<BTreeSet<Vec<char>>> = LazyLock::new(|| {
+    let tables = WEEKDAYS.iter().map(|(w, _)| *w).chain(frames::MONTHS.iter().map(|(w, _)| *w));
+    let tables = tables.chain(DAYS.iter().map(|(w, _)| *w)).chain(FEASTS.iter().map(|(w, _)| *w));
+    let words = tables.chain(numbers::WORDS.iter().map(|(w, _)| *w)).chain(days::ORDINALS.iter().map(|(w, _)| *w));
+    let first = |w: &str| w.chars().take_while(char::is_ascii_alphabetic).collect();
+    words.chain(FIRST_WORDS).map(first).collect()
+});
+
+/// The word at `i` can begin a date.
+pub(super) fn may_begin(text: &Folded, i: usize) -> bool {
+    let rest = text.chars().get(i..).unwrap_or_default();
+    let letters = rest.iter().take_while(|c| c.is_ascii_alphabetic()).count();
+    rest.get(..letters).is_some_and(|word| BEGINNINGS.contains(word))
+}
+
 /// The date that begins at `i` with a word or number of English.
 pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     if numbers::joins_left(text, i) {
         return None;
+    }
+    if text.at(i).is_some_and(|c| c.is_ascii_digit()) {
+        return periods::counted(text, i, context)
+            .or_else(|| periods::part_of_frame(text, i, context))
+            .or_else(|| day_month(text, i, context))
+            .or_else(|| days::nth_weekday(text, i, context))
+            .or_else(|| ordinal(text, i, context))
+            .or_else(|| named_year(text, i));
     }
     if let Some((by, end)) = text.lookup(i, &DAYS) {
         return Atom::one(Expr::day(calendar::days(context.today, by))?, end);
@@ -117,6 +202,16 @@ fn weekday(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     let of = text.word_at(at, "of ").unwrap_or(at);
     if let Some((Frame::Week(monday), after)) = frame_at(text, of, context).filter(|_| of > end) {
         return Some(Atom::new(Expr::in_week(Some(monday), weekday), after).sharing());
+    }
+    if let Some(atom) = periods::week_of(text, at, context).filter(|_| at > end) {
+        let day = |r: Reading| calendar::in_week(calendar::monday(r.start()?)?, weekday).map(Reading::Day);
+        return Some(super::mapped(&atom, atom.end, context, day));
+    }
+    // "The Tuesday before last", "Monday last".
+    if let Some((_, after)) =
+        text.any_at(at, &["before last", "after next", "last", "next", "gone"]).filter(|_| at > end)
+    {
+        return Some(Atom::nothing(after));
     }
     if let Some(after) = text.word_at(at, "week").filter(|_| at > end && end - i > 4) {
         let next = calendar::on_or_after(context.today.succ_opt()?, weekday)?;

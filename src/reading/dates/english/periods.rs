@@ -84,7 +84,8 @@ pub(super) fn week_of(text: &Folded, i: usize, context: &Context) -> Option<Atom
 pub(super) fn part_of_frame(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     const THIRDS: [(&str, u32); 6] =
         [("early ", 0), ("mid-", 1), ("mid ", 1), ("middle of ", 1), ("late ", 2), ("mid", 1)];
-    if let Some((third, at)) = text.lookup(i, &THIRDS) {
+    let middle = text.word_at(i, "the ").filter(|at| text.word_at(*at, "middle of ").is_some());
+    if let Some((third, at)) = text.lookup(middle.unwrap_or(i), &THIRDS) {
         let at = text.any_at(at, &["in ", "of "]).map_or(at, |(_, at)| at);
         let (frame, end) = frame_at(text, at, context)?;
         return Atom::one(frame.part_of_month(OfMonth::Third(third))?, end);
@@ -280,10 +281,17 @@ pub(super) fn sided(text: &Folded, i: usize, context: &Context) -> Option<Atom> 
     if let Some(atom) = weekend(text, i, context) {
         return Some(atom);
     }
-    let past = text.any_at(i, &["this past ", "this coming "]);
-    if let Some((word, at)) = past {
+    const SIDES: [(&str, bool); 6] = [
+        ("this past ", true),
+        ("past ", true),
+        ("this coming ", false),
+        ("the coming ", false),
+        ("coming ", false),
+        ("upcoming ", false),
+    ];
+    if let Some((past, at)) = text.lookup(i, &SIDES) {
         let (weekday, end) = weekday_name(text, at)?;
-        let day = if word == "this past " {
+        let day = if past {
             calendar::up_to(context.today.pred_opt()?, weekday)
         } else {
             calendar::on_or_after(context.today.succ_opt()?, weekday)
@@ -296,6 +304,10 @@ pub(super) fn sided(text: &Folded, i: usize, context: &Context) -> Option<Atom> 
         // Months and years by name are read further on, where more is asked of them.
         let named = text.lookup(i, &frames::MONTHS).is_some() || text.at(i).is_some_and(|c| c.is_ascii_digit());
         let counted = frames::count_of(text, i).is_some();
+        let vague = ["early", "late", "earlier", "later", "middle of", "mid", "mid-"].iter();
+        if matches!(frame, Frame::Week(_)) && vague.clone().any(|w| text.word_before(i, w).is_some()) {
+            return Some(Atom::nothing(end));
+        }
         if !named && !counted {
             return within(text, frame, end).or_else(|| Atom::one(frame.whole(context)?, end));
         }

@@ -6,7 +6,7 @@ mod weeks;
 
 use chrono::{Datelike, NaiveDate};
 
-pub(super) use self::months::{part_of_year, relative_month};
+pub(super) use self::months::{part_of_year, relative_month, within_year};
 pub(super) use self::weeks::{bracketed_weekday, further_weekday, weekday_at, within_week};
 use super::calendar;
 use super::expr::{self, Expr, OfMonth, OfYear, Year};

@@ -74,8 +74,31 @@ const LASTING: [&str; 4] = ["で", "かか", "くらい", "ほど"];
 // --- years
 
 pub(super) fn year(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
-    let (year, end) = year_at(text, i, context)?;
-    Some(within_year(text, end, year, context))
+    match year_at(text, i, context) {
+        Some((year, end)) => Some(within_year(text, end, year, context)),
+        None => short_year(text, i, context),
+    }
+}
+
+/// `25年11月`, `26年度`: of this century when it can be; 7年11月 may be of an era or not.
+fn short_year(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    if numbers::joins_left(text, i) {
+        return None;
+    }
+    let (year, at) = numbers::small_at(text, i)?;
+    let end = text.word_at(text.skip_spaces(at), "年").filter(|_| year < 100)?;
+    let fiscal = text.word_at(end, "度");
+    let (month, after) = month_number(text, skip_no(text, end)).map_or((None, end), |(m, after)| (Some(m), after));
+    if fiscal.is_none() && month.is_none() {
+        return None;
+    }
+    let year = i32::try_from(year).ok().filter(|y| (20..50).contains(y)).and_then(|y| y.checked_add(2000));
+    Some(match (year, fiscal) {
+        (Some(year), Some(end)) => within_year(text, end, Year::Fiscal(year), context),
+        (Some(year), None) => within_year(text, end, Year::Calendar(year), context),
+        (None, Some(end)) => Atom::nothing(end),
+        (None, None) => Atom::nothing(within_month(text, after, None, month).end),
+    })
 }
 
 fn year_at(text: &Folded, i: usize, context: &Context) -> Option<(Year, usize)> {
@@ -116,7 +139,7 @@ fn year_at(text: &Folded, i: usize, context: &Context) -> Option<(Year, usize)> 
 }
 
 /// After a year: what of it is meant, or all of it.
-pub(super) fn within_year(text: &Folded, end: usize, year: Year, context: &Context) -> Atom {
+pub(in crate::reading::dates) fn within_year(text: &Folded, end: usize, year: Year, context: &Context) -> Atom {
     let at = skip_no(text, end);
     let vague = text.any_at(at, &VAGUE_PARTS).or_else(|| text.any_at(at, &VAGUE_IN_YEAR));
     if vague.is_some() || season(text, at) {
@@ -201,7 +224,8 @@ fn within_month(text: &Folded, end: usize, year: Option<Year>, month: Option<u32
         .or_else(|| text.lookup(at, &MONTH_PARTS))
         .or_else(|| nth(text, at));
     let (part, end) = part.unwrap_or((OfMonth::Whole, end));
-    Atom::new(Expr::in_month(year, month, part), end)
+    let day_may_follow = matches!(part, OfMonth::Day(_));
+    Atom { day_may_follow, ..Atom::new(Expr::in_month(year, month, part), end) }
 }
 
 /// `第2週`, `2週目`: which days that is, is not agreed on.
