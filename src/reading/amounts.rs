@@ -34,7 +34,9 @@ pub(super) fn amounts(text: &Folded, dates: &[Range<usize>]) -> Vec<(Range<usize
         let inner = c.is_ascii_alphabetic() && text.before(i).is_some_and(|c| c.is_ascii_alphabetic());
         let begins = !inner && may_begin(c);
         let found = if begins { pair(text, i).or_else(|| price(text, i).map(|p| vec![p])) } else { None };
-        match found {
+        // "yen 二月" is no amount.
+        let free = |p: &Price| dates.iter().all(|d| p.to <= d.start || d.end <= p.from);
+        match found.filter(|prices| prices.iter().all(free)) {
             Some(found) => {
                 i = found.last().map_or(i + 1, |p| p.to);
                 prices.extend(found);
@@ -120,11 +122,11 @@ fn price(text: &Folded, i: usize) -> Option<Price> {
     if before.is_none() && after.is_none() && !says_money(text, start, number) {
         return None;
     }
-    if text.at(number.end) == Some('-')
-        && text.at(number.end + 1).is_some_and(|c| c.is_ascii_digit())
-        && before.is_none()
-        && after.is_none()
-    {
+    // 090-1234; 30k-50k has a scale.
+    let goes_on = text.at(number.end) == Some('-') && text.at(number.end + 1).is_some_and(|c| c.is_ascii_digit());
+    // 000 in "10 000 yen", which is not grouped as numbers are here.
+    let zeros = text.at(start) == Some('0') && text.at(start + 1).is_some_and(|c| c.is_ascii_digit());
+    if zeros || (goes_on && before.is_none() && after.is_none() && !number.scaled) {
         return None;
     }
     let negative = sign || inner_sign;
@@ -141,11 +143,11 @@ fn is_sign(text: &Folded, i: usize, sign: &str) -> bool {
     if sign != "-" {
         return true;
     }
-    text.before(i).is_none_or(|c| !c.is_ascii_alphanumeric() && !"円-)".contains(c))
+    text.before(i).is_none_or(|c| !c.is_ascii_alphanumeric() && !numbers::is_kanji_numeral(c) && !"円-)".contains(c))
 }
 
 fn value(number: Number, currency: bool) -> Option<Meaning<Yen>> {
-    if number.misgrouped {
+    if number.misgrouped || (number.dotted && !number.scaled) {
         return Some(Meaning::Refused(Refusal::Grouping));
     }
     let Some(whole) = number.whole() else {

@@ -1,10 +1,10 @@
 //! Dates that belong together: AからB, A〜B, "between A and B", A以降, "since A", Aから3日間, 11/3と5日.
 
-use chrono::NaiveDate;
+use chrono::{Datelike, NaiveDate};
 
 use super::calendar;
-use super::expr::{Expr, OfYear, Part, Year, nearness};
-use super::{Item, lengths, span_of};
+use super::expr::{Expr, OfYear, Part, Year, nearness, of_month};
+use super::{Item, japanese, lengths, span_of};
 use crate::reading::fold::Folded;
 use crate::reading::{Context, Reading, Refusal, numbers};
 
@@ -50,7 +50,8 @@ enum Open {
     Before,
 }
 
-const SUFFIXES: [(&str, Open); 22] = [
+const SUFFIXES: [(&str, Open); 23] = [
+    (" to date", Open::Since),
     ("以降", Open::Since),
     ("以後", Open::Since),
     ("以来", Open::Since),
@@ -74,7 +75,19 @@ const SUFFIXES: [(&str, Open); 22] = [
     (" and earlier", Open::Until),
     ("から", Open::Since),
 ];
-const PREFIXES: [(&str, Open); 12] = [
+const PREFIXES: [(&str, Open); 24] = [
+    ("on or after", Open::Since),
+    ("on and after", Open::Since),
+    ("no earlier than", Open::Since),
+    ("not before", Open::Since),
+    ("starting from", Open::Since),
+    ("starting on", Open::Since),
+    ("starting", Open::Since),
+    ("effective", Open::Since),
+    ("on or before", Open::Until),
+    ("no later than", Open::Until),
+    ("not later than", Open::Until),
+    ("not after", Open::Until),
     ("ever since", Open::SincePast),
     ("since", Open::SincePast),
     ("after", Open::After),
@@ -201,9 +214,9 @@ fn repeats(text: &Folded, end: usize, from: usize) -> bool {
 
 /// `11/1から1週間`: so many days, weeks, months from a day on.
 fn from_for(text: &Folded, item: &Item, context: &Context) -> Option<Item> {
-    let (_, at) = text.any_at(text.skip_spaces(item.to), &["からの", "から"])?;
+    let (word, at) = text.any_at(text.skip_spaces(item.to), &["からの", "から", "~"])?;
     let length = lengths::japanese_length(text, text.skip_spaces(at))?;
-    let counts = length.marked || length.unit != calendar::Unit::Day;
+    let counts = length.marked || (length.unit != calendar::Unit::Day && word != "~");
     let away = text.any_at(length.end, &["前", "後", "以内", "末"]).is_some();
     // 2025年から2026年 ends with a year.
     let year = length.unit == calendar::Unit::Year && length.n > 100;
@@ -220,13 +233,26 @@ fn from_for(text: &Folded, item: &Item, context: &Context) -> Option<Item> {
     Some(Item { to: length.end, exprs: exprs.collect(), ..item.clone() })
 }
 
-/// `11/24から翌日まで`.
+/// `11/24から翌日まで`, `15日から翌月10日`; what else comes after から in words of that kind is not read.
 fn from_to_next(text: &Folded, item: &Item, context: &Context) -> Option<Item> {
-    let at = text.word_at(text.skip_spaces(item.to), "から")?;
-    let (_, end) = text.any_at(text.skip_spaces(at), &["翌日", "次の日"])?;
+    let (_, at) = text.any_at(text.skip_spaces(item.to), &["から", "~"])?;
+    let (word, at) = text.any_at(text.skip_spaces(at), &["翌日", "次の日", "翌月", "次の月", "翌", "その"])?;
+    let part = match word {
+        "翌月" | "次の月" => japanese::part_of_month(text, at),
+        _ => None,
+    };
+    if part.is_none() && word != "翌日" && word != "次の日" {
+        return Some(Item { to: at, exprs: Vec::new(), ..item.clone() });
+    }
+    let end = part.map_or(at, |(_, end)| end);
     let to = text.word_at(end, "まで").unwrap_or(end);
     let exprs = item.exprs.iter().map(|expr| {
-        let through = |r: &Reading| Some(Reading::Range(r.start()?, r.end()?.succ_opt()?));
+        let through = |r: &Reading| {
+            let start = r.start()?;
+            let Some((part, _)) = part else { return Some(Reading::Range(start, r.end()?.succ_opt()?)) };
+            let (first, _) = calendar::whole(start, calendar::Unit::Month, 1)?;
+            Some(Reading::Range(start, of_month(first.year(), first.month(), part)?.end()?))
+        };
         match expr.readings(context) {
             Ok(readings) => Part::Given(readings.iter().filter_map(through).collect()),
             Err(why) => Part::Refused(why),
@@ -310,6 +336,11 @@ fn open(text: &Folded, item: Item, context: &Context) -> Item {
     if let Some((open, to)) = suffix.filter(|_| text.any_at(at, &NOT_FROM).is_none()) {
         return opened(Item { to, ..item }, open, context);
     }
+    if let Some(open) = tilde(text, &item) {
+        let from = if open == Open::Until { text.skip_spaces_back(item.from) - 1 } else { item.from };
+        let to = if open == Open::Since { at + 1 } else { item.to };
+        return opened(Item { from, to, ..item }, open, context);
+    }
     for (word, open) in PREFIXES {
         if let Some(from) = text.word_before(item.from, word) {
             return match counted_before(text, from) {
@@ -319,6 +350,18 @@ fn open(text: &Folded, item: Item, context: &Context) -> Item {
         }
     }
     item
+}
+
+/// `11/1〜`, `〜11/10`: a side of a range that is left out. People also draw out a word with 〜.
+fn tilde(text: &Folded, item: &Item) -> Option<Open> {
+    let written = text.before(item.to).is_some_and(|c| c.is_ascii_digit() || "日月年度末".contains(c)) && !item.length;
+    let ends = |at: usize| text.at(at).is_none_or(|c| "の ,、。)\n".contains(c));
+    let before = text.skip_spaces_back(item.from);
+    if written && text.at(text.skip_spaces(item.to)) == Some('~') && ends(text.skip_spaces(item.to) + 1) {
+        return Some(Open::Since);
+    }
+    let begins = text.before(before) == Some('~') && text.before(before - 1).is_none_or(|c| " (\n:".contains(c));
+    (written && begins).then_some(Open::Until)
 }
 
 /// "Three days before Nov 3": where that begins and how many days; none when it is not counted in days or weeks.

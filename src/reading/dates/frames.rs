@@ -207,6 +207,11 @@ pub(super) fn month_at(text: &Folded, i: usize) -> Option<(u32, usize)> {
 /// What after a month or a day says the year: ", 2026", " last year", " of this year".
 pub(super) fn year_after(text: &Folded, end: usize, context: &Context) -> Option<(Year, usize)> {
     let at = text.skip_spaces(text.word_at(end, ",").unwrap_or(end));
+    // Nov '26.
+    if let (Some('\''), Some((year, 2, after))) = (text.at(at), numbers::digits_at(text, at + 1)) {
+        let year = i32::try_from(year).ok()?.checked_add(2000)?;
+        return text.at(after).is_none_or(|c| !c.is_ascii_alphanumeric()).then_some((Year::Calendar(year), after));
+    }
     if at == end {
         return None;
     }

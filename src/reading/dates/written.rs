@@ -46,7 +46,7 @@ pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     match len {
         8 => compact(text, first, end),
         4 => year_first(text, end, first),
-        1 | 2 => short(text, i, first, end, context),
+        1 | 2 => short(text, first, end, context),
         _ => None,
     }
 }
@@ -105,7 +105,7 @@ fn spans_to_year(text: &Folded, at: usize) -> bool {
 }
 
 /// 12/3, 3/4/2026, 11/24/26, 10/2026, 11-24-2026.
-fn short(text: &Folded, i: usize, first: u32, at: usize, context: &Context) -> Option<Atom> {
+fn short(text: &Folded, first: u32, at: usize, context: &Context) -> Option<Atom> {
     let spaced = text.any_at(at, &[" / "]).map(|(_, next)| ('/', next));
     let (separator, next) = spaced.or_else(|| text.at(at).filter(|c| "-/.".contains(*c)).map(|c| (c, at + 1)))?;
     let (second, len, end) = numbers::digits_at(text, next)?;
@@ -130,7 +130,7 @@ fn short(text: &Folded, i: usize, first: u32, at: usize, context: &Context) -> O
             (ends && is_day(second, third)).then(|| Atom::new(ymd(2000 + first, second, third), end))
         }
         Some((year, 2, end)) if separator == '/' => with_year_last(text, first, second, 2000 + year, end, context),
-        None if separator == '/' => month_day(text, i, first, second, end, context),
+        None if separator == '/' => month_day(text, first, second, end, context),
         _ => None,
     }
 }
@@ -161,17 +161,12 @@ fn with_year_last(text: &Folded, first: u32, second: u32, year: u32, end: usize,
 }
 
 /// 12/3: in a sentence without Japanese also the third of December's other order.
-fn month_day(text: &Folded, i: usize, first: u32, second: u32, end: usize, context: &Context) -> Option<Atom> {
+fn month_day(text: &Folded, first: u32, second: u32, end: usize, context: &Context) -> Option<Atom> {
     let next = text.at(end);
     let goes_on = next.is_some_and(|c| c.is_ascii_alphabetic() || "/%".contains(c))
         || (next.is_some_and(|c| ",.".contains(c)) && text.at(end + 1).is_some_and(|c| c.is_ascii_digit()));
-    let ratio = (first, second) == (24, 7) || text.any_at(end, &AFTER_FRACTION).is_some();
-    // 1 1/2 boxes.
-    let mixed = text.before(i) == Some(' ')
-        && text.before(i - 1).is_some_and(|c| c.is_ascii_digit())
-        && first < second
-        && super::counted(text, end);
-    if goes_on || ratio || mixed {
+    let ratio = (first, second) == (24, 7) || text.any_at(end, &AFTER_FRACTION).is_some() || super::counted(text, end);
+    if goes_on || ratio {
         return None;
     }
     let month_day = |month, day| Expr::in_month(None, Some(month), OfMonth::Day(day));

@@ -182,10 +182,14 @@ pub(super) fn ordinal(text: &Folded, i: usize, context: &Context) -> Option<Atom
     let (day, end) = ordinal_at(text, at).filter(|(n, _)| *n > 0)?;
     let of = text.skip_spaces(end);
     let of = text.any_at(of, &["of ", "in "]).map_or(of, |(_, of)| of);
+    let said_of = text.word_before(of, "of").is_some() || text.word_before(of, "in").is_some();
     if let Some((frame @ (Frame::Month { .. } | Frame::TheMonth), after)) =
-        frame_at(text, of, context).filter(|_| of > end)
+        frame_at(text, of, context).filter(|(frame, _)| of > end && (said_of || *frame != Frame::TheMonth))
     {
         return Some(Atom::new(frame.part_of_month(OfMonth::Day(day))?, after).sharing());
+    }
+    if let Some((_, after)) = text.any_at(of, &["every ", "each "]).filter(|_| of > end) {
+        return Some(Atom::nothing(after));
     }
     let figures = text.at(at).is_some_and(|c| c.is_ascii_digit());
     let the = at > i;

@@ -47,7 +47,7 @@ const DAYS: [(&str, i64); 9] = [
     ("today", 0),
     ("tomorrow", 1),
 ];
-const FEASTS: [(&str, (u32, u32)); 8] = [
+const FEASTS: [(&str, (u32, u32)); 9] = [
     ("christmas day", (12, 25)),
     ("christmas eve", (12, 24)),
     ("christmas", (12, 25)),
@@ -56,6 +56,7 @@ const FEASTS: [(&str, (u32, u32)); 8] = [
     ("new year's day", (1, 1)),
     ("new year's eve", (12, 31)),
     ("new years eve", (12, 31)),
+    ("new years day", (1, 1)),
 ];
 /// Words after which a short or doubtful name is a date: "in May", "on Sat".
 const ANNOUNCING: [&str; 22] = [
@@ -144,6 +145,8 @@ pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     }
     if text.at(i).is_some_and(|c| c.is_ascii_digit()) {
         return periods::counted(text, i, context)
+            .or_else(|| periods::vague(text, i, context))
+            .or_else(|| year_month(text, i, context))
             .or_else(|| periods::part_of_frame(text, i, context))
             .or_else(|| day_month(text, i, context))
             .or_else(|| days::nth_weekday(text, i, context))
@@ -153,7 +156,8 @@ pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     if let Some((by, end)) = text.lookup(i, &DAYS) {
         return Atom::one(Expr::day(calendar::days(context.today, by))?, end);
     }
-    periods::beside(text, i, context)
+    periods::vague(text, i, context)
+        .or_else(|| periods::beside(text, i, context))
         .or_else(|| periods::to_date(text, i, context))
         .or_else(|| periods::this_day(text, i, context))
         .or_else(|| periods::week_of(text, i, context))
@@ -220,10 +224,26 @@ fn weekday(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     let sure = end - i > 4 || text.any_at(i, &["tue", "tues", "weds", "thu", "thur", "fri"]).is_some();
     let announced = ANNOUNCING.iter().any(|w| text.word_before(i, w).is_some());
     let listed = text
-        .any_at(text.skip_spaces(end), &["-", "~", "to ", "and "])
+        .any_at(text.skip_spaces(end), &["-", "~", "to ", "and ", "& ", ",", "/"])
         .is_some_and(|(_, next)| weekday_name(text, text.skip_spaces(next)).is_some());
+    let listed = listed || weekday_ends(text, i) || (end - i < 6 && beside_short(text, i, end));
     let thing = text.word_before(i, "black").is_some() || text.word_before(i, "good").is_some();
     ((sure || announced || listed) && !thing).then(|| Atom::new(Expr::in_week(None, weekday), end))
+}
+
+/// The next of "Mon Wed Fri" or the one before is a short name too.
+fn beside_short(text: &Folded, i: usize, end: usize) -> bool {
+    let next = text.skip_spaces(end);
+    let follows = weekday_name(text, next).is_some_and(|(_, after)| after - next < 6 && next > end);
+    follows || WEEKDAYS.iter().any(|(w, _)| w.len() < 6 && text.word_before(i, w).is_some())
+}
+
+/// A weekday and a separator stand before: the last of "Mon/Wed/Sat".
+fn weekday_ends(text: &Folded, i: usize) -> bool {
+    let back = text.skip_spaces_back(i);
+    let separated = text.before(back).is_some_and(|c| ",/&".contains(c));
+    let end = if separated { text.skip_spaces_back(back - 1) } else { back };
+    separated && WEEKDAYS.iter().any(|(w, _)| text.word_before(end, w).is_some())
 }
 
 /// The day after its weekday: "Tuesday, Nov 24", "Tue 24 Nov", "Tuesday the 24th".
@@ -245,9 +265,9 @@ fn day_named(text: &Folded, at: usize, weekday: Weekday, context: &Context) -> O
 // --- feasts and years
 
 fn feast(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
-    const THINGS: [&str; 14] = [
-        "cake", "cakes", "tree", "trees", "card", "cards", "gift", "gifts", "present", "presents", "party", "wreath",
-        "wreaths", "box",
+    const THINGS: [&str; 19] = [
+        "week", "season", "period", "holidays", "time", "cake", "cakes", "tree", "trees", "card", "cards", "gift",
+        "gifts", "present", "presents", "party", "wreath", "wreaths", "box",
     ];
     let ((month, day), end) = text.lookup(i, &FEASTS)?;
     if text.any_at(text.skip_spaces(end), &THINGS).is_some() {
@@ -256,13 +276,26 @@ fn feast(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     Some(Atom { day_may_follow: false, ..dated(text, month, day, end, context) })
 }
 
+/// "2026 Nov 24", "2026 November".
+fn year_month(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    let (Frame::Year(year), end) = frames::named_year(text, i)? else { return None };
+    let at = text.skip_spaces(end);
+    frames::month_at(text, at).filter(|_| at > end)?;
+    let atom = month_day(text, at, context)?;
+    let free = atom.exprs.iter().all(|e| e.year.is_none());
+    let exprs = atom.exprs.into_iter().map(|e| Expr { year: Some(year), ..e }).collect();
+    free.then(|| Atom { exprs, ..Atom::nothing(atom.end) })
+}
+
 /// "2025" where a year is announced, FY2025.
 fn named_year(text: &Folded, i: usize) -> Option<Atom> {
     let (Frame::Year(year), end) = frames::named_year(text, i)? else { return None };
-    let announced =
-        ["in", "of", "for", "since", "during", "from", "to", "and", "until", "through", "than", "before", "after"]
-            .iter()
-            .any(|w| text.word_before(i, w).is_some());
+    let announced = [
+        "year", "in", "of", "for", "since", "during", "from", "to", "and", "until", "through", "than", "before",
+        "after",
+    ]
+    .iter()
+    .any(|w| text.word_before(i, w).is_some());
     const FOLLOWING: [&str; 15] = [
         "for ",
         "by ",
@@ -281,8 +314,12 @@ fn named_year(text: &Folded, i: usize) -> Option<Atom> {
         "compared ",
     ];
     let next = text.skip_spaces(end);
-    let closed = text.at(next).is_none_or(|c| !c.is_ascii_alphanumeric()) || text.any_at(next, &FOLLOWING).is_some();
-    // "Sold for 2000 to 0002" says a price.
+    // "In 2025 boxes" counts; "for 2000 to 0002" is a price.
+    let firm = ["in", "since", "during", "until", "year"].iter().any(|w| text.word_before(i, w).is_some());
+    let counts = crate::reading::units::plural_at(text, next).is_some() && text.any_at(next, &FOLLOWING).is_none();
+    let firm = firm && !counts && text.at(end) == Some(' ') && text.at(next).is_some_and(|c| c.is_ascii_alphabetic());
+    let closed =
+        firm || text.at(next).is_none_or(|c| !c.is_ascii_alphanumeric()) || text.any_at(next, &FOLLOWING).is_some();
     let price = text.word_before(i, "for").is_some()
         && text.word_at(next, "to ").is_some_and(|at| numbers::digits_at(text, at).is_none_or(|(n, ..)| n < 1900));
     (announced && closed && !price).then(|| Atom::new(Expr::in_year(Some(year), OfYear::Whole), end))

@@ -3,8 +3,8 @@
 
 use chrono::{Datelike, Weekday};
 
-use super::days::ordinal_at;
-use super::{the, weekday_name};
+use super::days::{month_day, ordinal_at};
+use super::{feast, the, weekday_name};
 use crate::reading::dates::calendar::{self, Unit};
 use crate::reading::dates::expr::{self, Expr, OfMonth, OfYear, Part, Year};
 use crate::reading::dates::frames::{self, Frame, frame_at};
@@ -211,7 +211,37 @@ pub(super) fn recent(text: &Folded, i: usize, context: &Context) -> Option<Atom>
         }
         None => return None,
     };
+    // "The last 10 days of October" are others.
+    let of = text.word_at(text.skip_spaces(end), "of ");
+    if let Some((_, end)) = of.and_then(|of| frame_at(text, of, context)) {
+        return Some(Atom::nothing(end));
+    }
     lengths::recent(Length { n, unit, marked: true, end }, context)
+}
+
+/// "The first week of November", "the last week of October", "the first 10 days of …": nobody agrees, or more than is
+/// read here.
+pub(super) fn vague(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    const VAGUE: [&str; 11] = [
+        "week",
+        "weeks",
+        "weekend",
+        "few days",
+        "few weeks",
+        "days",
+        "days",
+        "business day",
+        "working day",
+        "month",
+        "months",
+    ];
+    let (_, at) = ordinal_at(text, the(text, i))?;
+    let at = text.skip_spaces(at);
+    let at = numbers::count_at(text, at).map_or(at, |(_, end)| text.skip_spaces(end));
+    let (_, at) = text.any_at(at, &VAGUE)?;
+    let (_, of) = text.any_at(text.skip_spaces(at), &["of ", "in "])?;
+    let (_, end) = frame_at(text, of, context)?;
+    Some(Atom::nothing(end))
 }
 
 /// "3 days ago", "in 3 days", "two weeks from today", "3 days from Nov 1", "a week on Tuesday".
@@ -271,7 +301,7 @@ fn ago(text: &Folded, n: i64, unit: Unit, end: usize, context: &Context) -> Opti
         return Atom::one(Expr::day(day)?, end);
     }
     let frame = frames::away(unit, by, context)?;
-    within(text, frame, end).or_else(|| Atom::one(lengths::day_or_period(unit, by, context)?, end))
+    within(text, frame, end, context).or_else(|| Atom::one(lengths::day_or_period(unit, by, context)?, end))
 }
 
 // --- weeks, months and years with what follows them
@@ -309,7 +339,7 @@ pub(super) fn sided(text: &Folded, i: usize, context: &Context) -> Option<Atom> 
             return Some(Atom::nothing(end));
         }
         if !named && !counted {
-            return within(text, frame, end).or_else(|| Atom::one(frame.whole(context)?, end));
+            return within(text, frame, end, context).or_else(|| Atom::one(frame.whole(context)?, end));
         }
     }
     let (by, at) = text.lookup(i, &frames::SIDES)?;
@@ -322,7 +352,7 @@ pub(super) fn sided(text: &Folded, i: usize, context: &Context) -> Option<Atom> 
 }
 
 /// A day that is named after its week or month: "last week on Thursday", "last month on the 10th".
-fn within(text: &Folded, frame: Frame, end: usize) -> Option<Atom> {
+fn within(text: &Folded, frame: Frame, end: usize, context: &Context) -> Option<Atom> {
     let at = text.word_at(end, "'s").unwrap_or(end);
     let at = text.skip_spaces(text.word_at(text.skip_spaces(at), ",").unwrap_or(at));
     let on = text.word_at(at, "on ").unwrap_or(at);
@@ -332,8 +362,21 @@ fn within(text: &Folded, frame: Frame, end: usize) -> Option<Atom> {
             Atom::one(Expr::in_week(Some(monday), weekday), end)
         }
         Frame::Month { year, month } => {
-            let (day, end) = ordinal_at(text, text.word_at(on, "the ")?)?;
-            (on > at && day > 0).then(|| Atom::new(Expr::in_month(year, Some(month), OfMonth::Day(day)), end))
+            let owned = text.word_at(end, "'s").is_some();
+            let the = text.word_at(on, "the ").or(if owned { Some(at) } else { None })?;
+            let (day, end) = ordinal_at(text, the)?;
+            ((on > at || owned) && day > 0)
+                .then(|| Atom::new(Expr::in_month(year, Some(month), OfMonth::Day(day)), end))
+        }
+        Frame::Year(year) => {
+            // "Last year's Q3", "last year's Christmas".
+            let at = text.skip_spaces(text.word_at(end, "'s")?);
+            if let Some((n, end)) = written::quarter(text, at) {
+                return Some(Atom::systems(Some(year), |s| OfYear::Quarter(n, s), end));
+            }
+            let atom = month_day(text, at, context).or_else(|| feast(text, at, context))?;
+            let exprs = atom.exprs.into_iter().map(|e| Expr { year: Some(year), ..e }).collect();
+            Some(Atom { exprs, ..Atom::nothing(atom.end) })
         }
         _ => None,
     }
