@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::fold::Folded;
 use super::numbers::{self, Number};
-use super::{Amount, Meaning, Refusal, Tax, units};
+use super::{Amount, Meaning, Refusal, Taken, Tax, units};
 use crate::domain::Yen;
 
 /// An amount with its place in the folded text.
@@ -25,9 +25,11 @@ const VAGUE_BEFORE: &str = "数何幾";
 /// The amounts of a folded text with their places in it, given those of its dates.
 pub(super) fn amounts(text: &Folded, dates: &[Range<usize>]) -> Vec<(Range<usize>, Amount)> {
     let mut prices: Vec<Price> = Vec::new();
+    let mut dates = Taken::new(dates);
     let mut i = 0;
     while let Some(c) = text.at(i) {
-        if let Some(date) = dates.iter().find(|d| d.contains(&i)) {
+        let date = dates.after(i);
+        if let Some(date) = date.filter(|d| d.contains(&i)) {
             i = date.end;
             continue;
         }
@@ -35,7 +37,7 @@ pub(super) fn amounts(text: &Folded, dates: &[Range<usize>]) -> Vec<(Range<usize
         let begins = !inner && may_begin(c);
         let found = if begins { pair(text, i).or_else(|| price(text, i).map(|p| vec![p])) } else { None };
         // "yen 二月" is no amount.
-        let free = |p: &Price| dates.iter().all(|d| p.to <= d.start || d.end <= p.from);
+        let free = |p: &Price| date.is_none_or(|d| p.to <= d.start);
         match found.filter(|prices| prices.iter().all(free)) {
             Some(found) => {
                 i = found.last().map_or(i + 1, |p| p.to);

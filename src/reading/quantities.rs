@@ -4,20 +4,22 @@ use std::ops::Range;
 
 use super::fold::Folded;
 use super::numbers::{self, Number};
-use super::{Quantity, units};
+use super::{Quantity, Taken, units};
 
 /// The quantities of a text, given the places of its dates and amounts.
 pub(super) fn quantities(text: &Folded, taken: &[Range<usize>]) -> Vec<Quantity> {
     let mut found = Vec::new();
+    let mut taken = Taken::new(taken);
     let mut i = 0;
     while let Some(c) = text.at(i) {
-        if let Some(other) = taken.iter().find(|t| t.contains(&i)) {
+        let other = taken.after(i);
+        if let Some(other) = other.filter(|t| t.contains(&i)) {
             i = other.end;
             continue;
         }
         let begins = c.is_ascii_alphanumeric() || numbers::is_kanji_numeral(c);
         let counted = if begins { quantity_at(text, i) } else { None };
-        match counted.filter(|(_, _, end)| taken.iter().all(|t| *end <= t.start || t.end <= i)) {
+        match counted.filter(|(_, _, end)| other.is_none_or(|t| *end <= t.start)) {
             Some((number, unit, end)) => {
                 let (start_char, end_char) = text.span(i, end);
                 found.push(Quantity { words: text.words(i, end), start_char, end_char, number, unit });

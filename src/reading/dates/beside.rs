@@ -3,7 +3,7 @@
 
 use super::calendar::{self, Unit};
 use super::expr::{Expr, OfMonth, Part};
-use super::{Atom, atom_at, english, japanese, lengths};
+use super::{Atom, english, inner_at, japanese, lengths};
 use crate::reading::fold::Folded;
 use crate::reading::{Context, Reading, numbers};
 
@@ -43,7 +43,11 @@ pub(super) fn is_day(expr: &Expr) -> bool {
 /// `火曜日（11/24）`: the day in brackets, which must be such a weekday.
 fn bracketed_date(text: &Folded, at: usize, atom: &Atom, context: &Context) -> Option<Atom> {
     let Some(Part::Weekday(weekday)) = atom.exprs.first().map(|e| e.part.clone()) else { return None };
-    let inner = atom_at(text, text.skip_spaces(text.word_at(at, "(")?), context)?;
+    let inside = text.skip_spaces(text.word_at(at, "(")?);
+    if japanese::weekday_at(text, inside).is_some() || english::weekday_name(text, inside).is_some() {
+        return None;
+    }
+    let inner = inner_at(text, inside, context)?;
     let end = text.word_at(text.skip_spaces(inner.end), ")")?;
     let day = !inner.exprs.is_empty() && inner.exprs.iter().all(|e| is_day(e) && e.weekday.is_none());
     let exprs = inner.exprs.into_iter().map(|e| Expr { weekday: Some(weekday), ..e }).collect();

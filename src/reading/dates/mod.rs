@@ -12,6 +12,7 @@ mod frames;
 mod further;
 mod japanese;
 mod lengths;
+mod open;
 mod written;
 
 use std::ops::Range;
@@ -211,6 +212,11 @@ fn atom_at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
         japanese::at(text, i, context)
     };
     atom.map(|atom| beside::beside(text, atom, context))
+}
+
+/// A date inside another's words, as after "the day after". It holds no third one, so that no text goes on forever.
+fn inner_at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    if english::holds_another(text, i) { None } else { atom_at(text, i, context) }
 }
 
 /// A counter, unit or currency stands at `at`, spaces aside: the number before it counts things.

@@ -125,15 +125,23 @@ pub(super) fn day_month(text: &Folded, i: usize, context: &Context) -> Option<At
         let atom = dated(text, month, day, after, context);
         return Some(Atom { day_may_follow: false, ..atom.sharing() });
     }
-    // 3-5 November, "3 and 5 November".
-    let (_, next) = text.any_at(spaced, &["-", "~", "to ", "through ", "and ", "& ", ", ", "or "])?;
-    let (other, 1..=2, after) = numbers::digits_at(text, text.skip_spaces(next))? else { return None };
-    let after = suffix(text, after).unwrap_or(after);
-    let named = frames::month_at(text, text.skip_spaces(after)).is_some()
-        || day_month(text, text.skip_spaces(next), context).is_some();
-    let days = (1..=31).contains(&day) && (1..=31).contains(&other) && digits > at;
-    (named && days && !numbers::joins_left(text, i))
-        .then(|| Atom::new(Expr::in_month(None, None, OfMonth::Day(day)), end))
+    let days = (1..=31).contains(&day) && digits > at && !numbers::joins_left(text, i);
+    (days && lists_to_month(text, end)).then(|| Atom::new(Expr::in_month(None, None, OfMonth::Day(day)), end))
+}
+
+/// `-5 November`, ", 5 and 10 November" after a number.
+fn lists_to_month(text: &Folded, mut end: usize) -> bool {
+    for _ in 0..12 {
+        let next =
+            text.any_at(text.skip_spaces(end), &["-", "~", "to ", "through ", "and ", "& ", ", and ", ", ", "or "]);
+        let Some((_, at)) = next else { return false };
+        let Some((1..=31, 1..=2, after)) = numbers::digits_at(text, text.skip_spaces(at)) else { return false };
+        end = suffix(text, after).unwrap_or(after);
+        if frames::month_at(text, text.skip_spaces(end)).is_some() {
+            return true;
+        }
+    }
+    false
 }
 
 /// `st`, `nd`, `rd`, `th` after figures.

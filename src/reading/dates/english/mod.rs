@@ -1,6 +1,7 @@
 //! Date words of English: day words, weekdays, feast days. Months and days are read by [`days`], longer times by
 //! [`periods`].
 
+mod counted;
 mod days;
 mod periods;
 
@@ -144,8 +145,8 @@ pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
         return None;
     }
     if text.at(i).is_some_and(|c| c.is_ascii_digit()) {
-        return periods::counted(text, i, context)
-            .or_else(|| periods::vague(text, i, context))
+        return counted::counted(text, i, context)
+            .or_else(|| counted::vague(text, i, context))
             .or_else(|| year_month(text, i, context))
             .or_else(|| periods::part_of_frame(text, i, context))
             .or_else(|| day_month(text, i, context))
@@ -156,16 +157,16 @@ pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     if let Some((by, end)) = text.lookup(i, &DAYS) {
         return Atom::one(Expr::day(calendar::days(context.today, by))?, end);
     }
-    periods::vague(text, i, context)
+    counted::vague(text, i, context)
         .or_else(|| periods::beside(text, i, context))
         .or_else(|| periods::to_date(text, i, context))
         .or_else(|| periods::this_day(text, i, context))
         .or_else(|| periods::week_of(text, i, context))
         .or_else(|| periods::part_of_frame(text, i, context))
         .or_else(|| periods::edge(text, i, context))
-        .or_else(|| periods::recent(text, i, context))
+        .or_else(|| counted::recent(text, i, context))
         .or_else(|| periods::sided(text, i, context))
-        .or_else(|| periods::counted(text, i, context))
+        .or_else(|| counted::counted(text, i, context))
         .or_else(|| month_day(text, i, context))
         .or_else(|| day_month(text, i, context))
         .or_else(|| days::nth_weekday(text, i, context))
@@ -173,6 +174,15 @@ pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
         .or_else(|| weekday(text, i, context))
         .or_else(|| feast(text, i, context))
         .or_else(|| named_year(text, i))
+}
+
+/// The words at `i` go on to another date: "the day after …", "the week of …", "3 days from …", "Tuesday, …".
+pub(super) fn holds_another(text: &Folded, i: usize) -> bool {
+    const HOLDING: [&str; 3] = ["day after ", "day before ", "weekend of "];
+    let at = the(text, i);
+    text.any_at(at, &HOLDING).is_some()
+        || periods::WEEK_OF.iter().any(|w| text.word_at(at, w).is_some())
+        || counted::from(text, i)
 }
 
 fn the(text: &Folded, i: usize) -> usize {

@@ -8,17 +8,19 @@ use super::{feast, the, weekday_name};
 use crate::reading::dates::calendar::{self, Unit};
 use crate::reading::dates::expr::{self, Expr, OfMonth, OfYear, Part, Year};
 use crate::reading::dates::frames::{self, Frame, frame_at};
-use crate::reading::dates::lengths::{self, Length};
-use crate::reading::dates::{self, Atom, atom_at, written};
+use crate::reading::dates::{self, Atom, inner_at, written};
 use crate::reading::fold::Folded;
 use crate::reading::{Context, Reading, numbers};
 
 // --- days beside others
 
+pub(super) const WEEK_OF: [&str; 6] =
+    ["week of ", "week commencing ", "week beginning ", "week starting ", "week ending ", "w/c "];
+
 /// "The day after Nov 3".
 pub(super) fn beside(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     let (by, at) = text.lookup(the(text, i), &[("day after ", 1), ("day before ", -1)])?;
-    let mut atom = atom_at(text, at, context)?;
+    let mut atom = inner_at(text, at, context)?;
     atom.exprs.iter_mut().for_each(|e| e.beside += by);
     Some(Atom { day_may_follow: false, ..atom })
 }
@@ -65,11 +67,8 @@ pub(super) fn this_day(text: &Folded, i: usize, context: &Context) -> Option<Ato
 
 /// "The week of Nov 16", "w/c 16 November", "the week ending Nov 22".
 pub(super) fn week_of(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
-    let (_, at) = text.any_at(
-        the(text, i),
-        &["week of ", "week commencing ", "week beginning ", "week starting ", "week ending ", "w/c "],
-    )?;
-    let atom = atom_at(text, at, context)?;
+    let (_, at) = text.any_at(the(text, i), &WEEK_OF)?;
+    let atom = inner_at(text, at, context)?;
     if !atom.exprs.iter().all(dates::is_day) {
         return None;
     }
@@ -190,120 +189,6 @@ fn edge_of(frame: Frame, last: bool, context: &Context) -> Option<Expr> {
     }
 }
 
-// --- lengths
-
-/// "The last 10 days", "past two weeks", "the past month".
-pub(super) fn recent(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
-    let (word, at) = text.any_at(the(text, i), &["last ", "past ", "previous "])?;
-    let (n, unit, end) = match frames::count_of(text, at).filter(|_| text.any_at(at, &["a ", "an "]).is_none()) {
-        Some(counted) => counted,
-        // "The past week" is so long a time; "last week" is that week.
-        None if word == "past " || text.word_at(at, "fortnight").is_some() => {
-            const UNITS: [(&str, (i64, Unit)); 5] = [
-                ("week", (1, Unit::Week)),
-                ("fortnight", (2, Unit::Week)),
-                ("month", (1, Unit::Month)),
-                ("year", (1, Unit::Year)),
-                ("day", (1, Unit::Day)),
-            ];
-            let ((n, unit), end) = text.lookup(at, &UNITS)?;
-            (n, unit, end)
-        }
-        None => return None,
-    };
-    // "The last 10 days of October" are others.
-    let of = text.word_at(text.skip_spaces(end), "of ");
-    if let Some((_, end)) = of.and_then(|of| frame_at(text, of, context)) {
-        return Some(Atom::nothing(end));
-    }
-    lengths::recent(Length { n, unit, marked: true, end }, context)
-}
-
-/// "The first week of November", "the last week of October", "the first 10 days of …": nobody agrees, or more than is
-/// read here.
-pub(super) fn vague(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
-    const VAGUE: [&str; 11] = [
-        "week",
-        "weeks",
-        "weekend",
-        "few days",
-        "few weeks",
-        "days",
-        "days",
-        "business day",
-        "working day",
-        "month",
-        "months",
-    ];
-    let (_, at) = ordinal_at(text, the(text, i))?;
-    let at = text.skip_spaces(at);
-    let at = numbers::count_at(text, at).map_or(at, |(_, end)| text.skip_spaces(end));
-    let (_, at) = text.any_at(at, &VAGUE)?;
-    let (_, of) = text.any_at(text.skip_spaces(at), &["of ", "in "])?;
-    let (_, end) = frame_at(text, of, context)?;
-    Some(Atom::nothing(end))
-}
-
-/// "3 days ago", "in 3 days", "two weeks from today", "3 days from Nov 1", "a week on Tuesday".
-pub(super) fn counted(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
-    if let Some(at) = text.word_at(i, "in ") {
-        let (n, unit, end) = frames::count_of(text, at)?;
-        let open =
-            text.any_at(text.skip_spaces(end), &["a row", "advance", "'"]).is_some() || text.at(end) == Some('\'');
-        return if open { None } else { ahead(n, unit, end, context) };
-    }
-    let (n, unit, at) = frames::count_of(text, i)?;
-    let next = text.skip_spaces(at);
-    if let Some(end) = text.word_at(next, "ago") {
-        return ago(text, n, unit, end, context);
-    }
-    if let Some((_, end)) = text.any_at(next, &["from now", "from today", "later today"]) {
-        return if text.word_at(next, "later today").is_some() { None } else { ahead(n, unit, end, context) };
-    }
-    if let Some((_, from)) =
-        text.any_at(next, &["from ", "starting on ", "starting from ", "starting ", "beginning ", "on "])
-    {
-        let on = text.word_at(next, "on ").is_some();
-        let atom = atom_at(text, from, context)?;
-        if atom.exprs.is_empty() {
-            return None;
-        }
-        let near = atom.exprs.iter().all(|e| matches!(e.part, Part::Weekday(_)) && e.week.is_none());
-        if near && (on || unit != Unit::Day) {
-            return weekday_ahead(&atom, n, unit, context);
-        }
-        let length = Length { n, unit, marked: true, end: atom.end };
-        let days = !on && atom.exprs.iter().all(dates::is_day);
-        return days.then(|| dates::mapped(&atom, atom.end, context, |r| dates::span_of(r.start()?, length)));
-    }
-    None
-}
-
-/// "A week on Tuesday": so many weeks after the next one.
-fn weekday_ahead(atom: &Atom, n: i64, unit: Unit, context: &Context) -> Option<Atom> {
-    let Some(Part::Weekday(weekday)) = atom.exprs.first().map(|e| e.part.clone()) else { return None };
-    let next = calendar::on_or_after(context.today.succ_opt()?, weekday)?;
-    Atom::one(Expr::day(calendar::shifted(next, unit, n))?, atom.end)
-}
-
-fn ahead(n: i64, unit: Unit, end: usize, context: &Context) -> Option<Atom> {
-    let day = calendar::shifted(context.today, unit, n)?;
-    Atom::one(Expr::day(Some(day))?, end)
-}
-
-fn ago(text: &Folded, n: i64, unit: Unit, end: usize, context: &Context) -> Option<Atom> {
-    let by = n.checked_neg()?;
-    let day = calendar::shifted(context.today, unit, by);
-    if let Some(end) = text.word_at(text.skip_spaces(end), "today") {
-        return Atom::one(Expr::day(day)?, end);
-    }
-    if unit == Unit::Day {
-        return Atom::one(Expr::day(day)?, end);
-    }
-    let frame = frames::away(unit, by, context)?;
-    within(text, frame, end, context).or_else(|| Atom::one(lengths::day_or_period(unit, by, context)?, end))
-}
-
 // --- weeks, months and years with what follows them
 
 /// "Last week", "last week's Tuesday", "last month on the 10th", "last Tuesday", "last November", "the weekend".
@@ -352,7 +237,7 @@ pub(super) fn sided(text: &Folded, i: usize, context: &Context) -> Option<Atom> 
 }
 
 /// A day that is named after its week or month: "last week on Thursday", "last month on the 10th".
-fn within(text: &Folded, frame: Frame, end: usize, context: &Context) -> Option<Atom> {
+pub(super) fn within(text: &Folded, frame: Frame, end: usize, context: &Context) -> Option<Atom> {
     let at = text.word_at(end, "'s").unwrap_or(end);
     let at = text.skip_spaces(text.word_at(text.skip_spaces(at), ",").unwrap_or(at));
     let on = text.word_at(at, "on ").unwrap_or(at);
@@ -396,7 +281,7 @@ fn weekend(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
         return of(by, end);
     }
     let Some(day) = text.word_at(text.skip_spaces(end), "of ") else { return Atom::one(Part::Weekend.into(), end) };
-    let atom = atom_at(text, day, context).filter(|atom| atom.exprs.iter().all(dates::is_day))?;
+    let atom = inner_at(text, day, context).filter(|atom| atom.exprs.iter().all(dates::is_day))?;
     Some(dates::mapped(&atom, atom.end, context, |r| {
         calendar::weekend(calendar::monday(r.start()?)?).map(|(a, b)| Reading::Range(a, b))
     }))

@@ -319,11 +319,15 @@ fn first_of_several(text: &Folded, i: usize, counter: &str) -> Option<usize> {
 }
 
 /// `、10月`, `・10・11月` after a number.
-fn lists_months(text: &Folded, end: usize) -> bool {
-    let Some((_, at)) = text.any_at(text.skip_spaces(end), &["、", "・", ","]) else { return false };
-    let at = text.skip_spaces(at);
-    let month = |(n, end): (u32, usize)| if (1..=12).contains(&n) { Some(end) } else { None };
-    numbers::small_at(text, at)
-        .and_then(month)
-        .is_some_and(|end| text.word_at(end, "月").is_some() || lists_months(text, end))
+fn lists_months(text: &Folded, mut end: usize) -> bool {
+    for _ in 0..12 {
+        let Some((_, at)) = text.any_at(text.skip_spaces(end), &["、", "・", ","]) else { return false };
+        let month = numbers::small_at(text, text.skip_spaces(at)).filter(|(n, _)| (1..=12).contains(n));
+        let Some((_, after)) = month else { return false };
+        if text.word_at(after, "月").is_some() {
+            return true;
+        }
+        end = after;
+    }
+    false
 }
