@@ -3,6 +3,8 @@
 use std::process::Stdio;
 use std::time::Duration;
 
+use fantoccini::elements::Element;
+use fantoccini::error::CmdError;
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
 use sales_concierge::playground::workspace::{Workspace, World};
@@ -41,14 +43,14 @@ pub struct Browser {
     _turn: SemaphorePermit<'static>,
 }
 
-/// The driver and its browser: a group of processes that ends with the test, also with one that fails.
+/// The driver and its browser, which end with the test, also with one that fails.
 struct Driver(Child);
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        if let Some(leader) = self.0.id() {
-            let group = format!("-{leader}");
-            let _ = std::process::Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
+        // A driver that is killed leaves its browser behind, so its children go first.
+        if let Some(driver) = self.0.id() {
+            let _ = std::process::Command::new("pkill").args(["-KILL", "-P", &driver.to_string()]).status();
         }
     }
 }
@@ -67,7 +69,7 @@ impl Browser {
             .arg(format!("--port={port}"))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            .process_group(0)
+            .kill_on_drop(true)
             .spawn()
             .expect("chromedriver is installed (scripts/test does it)");
         let driver = Driver(driver);
@@ -136,19 +138,26 @@ impl Browser {
     }
 
     pub async fn click(&self, selector: &str) {
-        self.client.wait().at_most(SOON).for_element(Locator::Css(selector)).await.unwrap().click().await.unwrap();
+        self.with(selector, async |element| element.click().await).await;
     }
 
     pub async fn write(&self, selector: &str, text: &str) {
-        self.client
-            .wait()
-            .at_most(SOON)
-            .for_element(Locator::Css(selector))
-            .await
-            .unwrap()
-            .send_keys(text)
-            .await
-            .unwrap();
+        self.with(selector, async |element| element.send_keys(text).await).await;
+    }
+
+    /// Uses an element as soon as it is there and can be used.
+    async fn with(&self, selector: &str, act: impl AsyncFn(Element) -> Result<(), CmdError>) {
+        let used = async {
+            loop {
+                let element = self.client.wait().at_most(SOON).for_element(Locator::Css(selector)).await.unwrap();
+                match act(element).await {
+                    Ok(()) => return,
+                    Err(error) if can_come(&error) => tokio::time::sleep(Duration::from_millis(30)).await,
+                    Err(error) => panic!("{selector}: {error}"),
+                }
+            }
+        };
+        tokio::time::timeout(SOON, used).await.unwrap_or_else(|_| panic!("{selector} cannot be used"));
     }
 
     /// Types into whatever has the focus.
@@ -177,6 +186,13 @@ impl Browser {
             std::fs::write(std::path::Path::new(&dir).join(format!("{name}.png")), png).expect("written");
         }
     }
+}
+
+/// Whether an element that cannot be used now may be usable in a moment: it is being drawn, or something lies over it.
+fn can_come(error: &CmdError) -> bool {
+    let CmdError::Standard(error) = error else { return false };
+    ["element not interactable", "element click intercepted", "stale element reference"]
+        .contains(&error.error().as_str())
 }
 
 /// Waits until a workspace is in a state: what the page shows may come before what the workspace holds.
