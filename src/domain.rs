@@ -403,11 +403,20 @@ impl Write {
 #[serde(default)]
 pub struct Grounds {
     /// Of the day.
-    pub date: Option<Ground<NaiveDate>>,
+    pub date: Option<Ground<Days>>,
     /// Of the amount; `None` also when the words are the amount, digit by digit.
     pub price: Option<Ground<Yen>>,
     /// What the words say of tax beside the amount. Noticed, never worked out.
     pub tax: Option<TaxNote>,
+}
+
+/// A day, or a period with both ends included; an open end is `None`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Days {
+    /// The first day.
+    pub start: Option<NaiveDate>,
+    /// The last day.
+    pub end: Option<NaiveDate>,
 }
 
 /// Where one value came from. The words are the requester's.
@@ -426,16 +435,24 @@ pub enum Ground<T> {
         /// As written.
         words: String,
     },
-    /// The person did not say; the host's default.
-    Default,
+    /// The person did not say in this message; the host's default.
+    Default {
+        /// Words of an earlier message that mean something else, if there are any.
+        not: Option<String>,
+    },
     /// The person did not say, and it is no default.
     Unsaid,
     /// The words mean something else.
     Differs {
         /// As written.
         words: String,
-        /// What they mean; nothing when they are no valid day or amount.
+        /// What they mean.
         says: Vec<T>,
+    },
+    /// The words are no valid day or amount.
+    Refused {
+        /// As written.
+        words: String,
     },
 }
 

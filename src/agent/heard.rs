@@ -11,7 +11,7 @@ use chrono::{Datelike, NaiveDate};
 use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization;
 
-use crate::domain::{Ground, Grounds, TaxNote, ToolCall, Write, Yen};
+use crate::domain::{Days, Ground, Grounds, TaxNote, ToolCall, Write, Yen};
 use crate::reading::{self, Amount, Context, Findings, Found, Meaning, Quantity, Reading, Refusal, Tax};
 
 use super::{Asker, Item};
@@ -28,7 +28,7 @@ const MANY: usize = 4;
 const HINTS: usize = 12;
 
 /// The days and amounts of a turn's words.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Heard {
     today: NaiveDate,
     /// What the asker wrote in this turn.
@@ -44,12 +44,15 @@ pub struct Heard {
 pub struct Spoken {
     /// The words as written.
     pub words: String,
-    /// What they say, when the call's period is not it.
+    /// What they say, when the call's period is not it; nothing when they are no valid day.
     pub instead: Option<Vec<Reading>>,
+    /// The call's period is only a part of theirs.
+    pub is_part: bool,
 }
 
 impl Heard {
-    /// Reads the asker's words in `turn` (this turn so far) and `earlier` (the conversation before it).
+    /// Reads the asker's words in `turn` (this turn so far) and `earlier`: what was written before it in the conversation on
+    /// the same day, the newest first.
     pub fn of(asker: &Asker, turn: &[Item], earlier: &[Item]) -> Self {
         let context = Context { fiscal_start: asker.fiscal_start, ..Context::on(asker.today) };
         let mut bare = BTreeSet::new();
@@ -65,7 +68,7 @@ impl Heard {
             all
         };
         let now = read(&mut turn.iter().filter_map(|item| said_by(asker, item)));
-        let before = read(&mut earlier.iter().rev().filter_map(|item| said_by(asker, item)).take(EARLIER));
+        let before = read(&mut earlier.iter().filter_map(|item| said_by(asker, item)).take(EARLIER));
         Self { today: asker.today, now, before, bare }
     }
 
@@ -80,7 +83,7 @@ impl Heard {
     /// Which of this turn's days and periods a call takes up.
     pub(super) fn met(&self, call: &ToolCall) -> BTreeSet<usize> {
         match asked_days(call, self.today) {
-            Some(Asked::Period(begin, end)) => meeting(&self.now.dates, begin, end, self.today),
+            Some(Asked::Period(begin, end)) => meeting(&self.now.dates, begin, end, self.today).0,
             Some(Asked::Day(day)) => day_ground(&self.now.dates, day).into_iter().map(|(at, _)| at).collect(),
             None => BTreeSet::new(),
         }
@@ -88,13 +91,13 @@ impl Heard {
 
     /// Why a call does not fit the words, for the model; `met` are the days and periods that calls have taken up.
     pub(super) fn objection(&self, call: &ToolCall, met: &BTreeSet<usize>) -> Option<String> {
-        let days = asked_days(call, self.today).and_then(|asked| self.unfit(asked, met)).map(|found| ("date", found));
+        let days = self.asked(call).and_then(|asked| self.unfit(asked, met)).map(|found| ("date", found));
         let mut faults: Vec<String> = days
             .iter()
             .map(|(what, found)| format!("this {what}: “{}” {}", quoted(&found.words), told(found)))
             .collect();
         if let Some(price) = asked_price(call)
-            && matches!(self.price_ground(price), Some(Ground::Differs { .. }))
+            && matches!(self.price_ground(price), Some(Ground::Differs { .. } | Ground::Refused { .. }))
         {
             let said = self.now.amounts.iter().map(|a| format!("“{}” {}", quoted(&a.words), told_amount(a)));
             faults.push(format!("this price: {}", said.collect::<Vec<_>>().join("; ")));
@@ -108,10 +111,19 @@ impl Heard {
         })
     }
 
+    /// What a call says of time. A read without any period counts as one where the message asks for a period and, having no
+    /// amount in it, registers nothing: before a registration a model may rightly look at everything.
+    fn asked(&self, call: &ToolCall) -> Option<Asked> {
+        let open = matches!(call.name.as_str(), "get_sales" | "list_registrations")
+            && !call.arguments.get("code_sales").is_some_and(Value::is_string)
+            && self.now.amounts.is_empty();
+        asked_days(call, self.today).or_else(|| open.then_some(Asked::Period(None, None)))
+    }
+
     /// The first words that the call should have taken up and that no call did.
     fn unfit(&self, asked: Asked, met: &BTreeSet<usize>) -> Option<&Found> {
         let fits = match asked {
-            Asked::Period(begin, end) => !meeting(&self.now.dates, begin, end, self.today).is_empty(),
+            Asked::Period(begin, end) => !meeting(&self.now.dates, begin, end, self.today).0.is_empty(),
             Asked::Day(day) => day_ground(&self.now.dates, day).is_some(),
         };
         if fits {
@@ -139,18 +151,26 @@ impl Heard {
         }
     }
 
-    fn date_ground(&self, day: NaiveDate, met: &BTreeSet<usize>) -> Ground<NaiveDate> {
+    fn date_ground(&self, day: NaiveDate, met: &BTreeSet<usize>) -> Ground<Days> {
         if let Some((_, ground)) = day_ground(&self.now.dates, day) {
             return ground;
         }
         if let Some(found) = self.unfit(Asked::Day(day), met) {
-            let says = found.meaning.readings().iter().filter_map(|r| r.start()).collect();
-            return Ground::Differs { words: quoted(&found.words), says };
+            let words = quoted(&found.words);
+            return match &found.meaning {
+                Meaning::Refused(_) => Ground::Refused { words },
+                meaning => Ground::Differs { words, says: meaning.readings().iter().map(|r| days(*r)).collect() },
+            };
         }
         match day_ground(&self.before.dates, day) {
             Some((_, ground)) if day != self.today => ground,
-            _ if day == self.today => Ground::Default,
-            _ => Ground::Unsaid,
+            Some(_) => Ground::Default { not: None },
+            None if day == self.today => {
+                let said =
+                    self.before.dates.iter().find(|found| names_a_day(found) && !found.meaning.readings().is_empty());
+                Ground::Default { not: said.map(|found| quoted(&found.words)) }
+            }
+            None => Ground::Unsaid,
         }
     }
 
@@ -166,24 +186,30 @@ impl Heard {
                 return Some(Ground::Words { words, also: Vec::new() });
             }
         }
-        let Some(first) = self.now.amounts.first() else {
-            return (!self.bare.contains(&price.0)).then_some(Ground::Unsaid);
-        };
-        Some(Ground::Differs { words: quoted(&first.words), says: first.meaning.readings().to_vec() })
+        if self.bare.contains(&price.0) {
+            return None;
+        }
+        let Some(first) = self.now.amounts.first() else { return Some(Ground::Unsaid) };
+        let words = quoted(&first.words);
+        Some(match &first.meaning {
+            Meaning::Refused(_) => Ground::Refused { words },
+            meaning => Ground::Differs { words, says: meaning.readings().to_vec() },
+        })
     }
 
     /// The words of this turn that a read's period came from, or that it should have come from.
     pub(super) fn spoken(&self, call: &ToolCall, met: &BTreeSet<usize>) -> Option<Spoken> {
-        let asked = asked_days(call, self.today)?;
+        let asked = self.asked(call)?;
         let Asked::Period(begin, end) = asked else { return None };
-        let fitting = meeting(&self.now.dates, begin, end, self.today);
+        let (fitting, is_part) = meeting(&self.now.dates, begin, end, self.today);
         if fitting.is_empty() {
             let found = self.unfit(asked, met)?;
-            return Some(Spoken { words: quoted(&found.words), instead: Some(found.meaning.readings().to_vec()) });
+            let instead = Some(found.meaning.readings().to_vec());
+            return Some(Spoken { words: quoted(&found.words), instead, is_part: false });
         }
         let words: Vec<String> =
             fitting.iter().filter_map(|at| self.now.dates.get(*at)).map(|f| quoted(&f.words)).collect();
-        Some(Spoken { words: words.join("・"), instead: None })
+        Some(Spoken { words: words.join("・"), instead: None, is_part })
     }
 }
 
@@ -230,41 +256,52 @@ fn names_a_day(found: &Found) -> bool {
 }
 
 /// The findings whose words can mean a sale on `day`, the first of them with what to tell.
-fn day_ground(dates: &[Found], day: NaiveDate) -> Option<(usize, Ground<NaiveDate>)> {
+fn day_ground(dates: &[Found], day: NaiveDate) -> Option<(usize, Ground<Days>)> {
     let exact = dates.iter().position(|f| f.meaning.readings().contains(&Reading::Day(day)));
     let at = exact.or_else(|| dates.iter().position(|f| f.meaning.readings().iter().any(|r| holds(*r, day))))?;
     let found = dates.get(at)?;
     let words = quoted(&found.words);
     let ground = if exact.is_some() {
-        let others =
-            found.meaning.readings().iter().filter_map(|r| if let Reading::Day(d) = r { Some(*d) } else { None });
-        Ground::Words { words, also: others.filter(|d| *d != day).collect() }
+        let others = found.meaning.readings().iter().filter(|r| matches!(r, Reading::Day(other) if *other != day));
+        Ground::Words { words, also: others.map(|r| days(*r)).collect() }
     } else {
         Ground::Part { words }
     };
     Some((at, ground))
 }
 
+fn days(reading: Reading) -> Days {
+    Days { start: reading.start(), end: reading.end() }
+}
+
 fn holds(reading: Reading, day: NaiveDate) -> bool {
     reading.start().is_none_or(|start| start <= day) && reading.end().is_none_or(|end| day <= end)
 }
 
-/// The findings that a period of a call takes up: one, or the two it reaches from and to.
-fn meeting(dates: &[Found], begin: Option<NaiveDate>, end: Option<NaiveDate>, today: NaiveDate) -> BTreeSet<usize> {
+/// The findings that a period of a call takes up: one, or the two it reaches from and to. And whether it is only a part
+/// of theirs.
+fn meeting(
+    dates: &[Found],
+    begin: Option<NaiveDate>,
+    end: Option<NaiveDate>,
+    today: NaiveDate,
+) -> (BTreeSet<usize>, bool) {
     let all = || dates.iter().enumerate().flat_map(|(at, f)| f.meaning.readings().iter().map(move |r| (at, *r)));
     let same: BTreeSet<usize> = all().filter(|(_, r)| is_period(*r, begin, end, today)).map(|(at, _)| at).collect();
     if !same.is_empty() {
-        return same;
+        return (same, false);
     }
-    let (Some(begin), Some(end)) = (begin, end) else { return BTreeSet::new() };
+    let (Some(begin), Some(end)) = (begin, end) else { return (BTreeSet::new(), false) };
+    // Two readings of the same words are alternatives, not the ends of a period.
     let joined = all().filter(|(_, r)| r.start() == Some(begin)).find_map(|(from, _)| {
-        let (to, _) = all().find(|(_, r)| ends_at(*r, end, today))?;
+        let (to, _) = all().find(|(to, r)| *to != from && ends_at(*r, end, today))?;
         Some(BTreeSet::from([from, to]))
     });
-    joined.unwrap_or_else(|| {
-        let whole = is_whole(begin, end);
-        all().filter(|(_, r)| whole && holds(*r, begin) && holds(*r, end)).map(|(at, _)| at).collect()
-    })
+    if let Some(joined) = joined {
+        return (joined, false);
+    }
+    let whole = is_whole(begin, end);
+    (all().filter(|(_, r)| whole && holds(*r, begin) && holds(*r, end)).map(|(at, _)| at).collect(), true)
 }
 
 fn is_period(reading: Reading, begin: Option<NaiveDate>, end: Option<NaiveDate>, today: NaiveDate) -> bool {

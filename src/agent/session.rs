@@ -45,12 +45,18 @@ pub struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// A turn over `history` (earlier turns) and `message` (this turn so far: the person's words, and the rounds
-    /// stored before a restart). The tool calls among the latter are counted here; the rest of the budget is the
+    /// stored before a restart); `heard` are the asker's words. The tool calls among the latter are counted here; the rest of the budget is the
     /// caller's to reduce.
-    pub fn new(agent: &'a Agent, asker: Asker, history: Vec<Item>, message: Vec<Item>, budget: Budget) -> Self {
+    pub fn new(
+        agent: &'a Agent,
+        asker: Asker,
+        heard: Heard,
+        history: Vec<Item>,
+        message: Vec<Item>,
+        budget: Budget,
+    ) -> Self {
         let mut uses = Uses::default();
         let calls = uses.recount(&message);
-        let heard = Heard::of(&asker, &message, &history);
         let (met, told) = taken_up(&heard, &message);
         let mut budget = budget;
         budget.tool_calls_left = budget.tool_calls_left.saturating_sub(calls);
@@ -195,7 +201,10 @@ impl<'a> Session<'a> {
         let keep = self.budget.tool_calls_left as usize + 1;
         // Calls issued side by side may come in any order: what one of them takes up, another need not.
         self.met.extend(reply.calls.iter().take(keep).flat_map(|asked| self.heard.met(&asked.call)));
-        let planned: Vec<(ToolCall, Plan)> = reply.calls.into_iter().take(keep).map(|asked| self.plan(asked)).collect();
+        let mut held = BTreeSet::new();
+        let planned: Vec<(ToolCall, Plan)> =
+            reply.calls.into_iter().take(keep).map(|asked| self.plan(asked, &mut held)).collect();
+        self.told.append(&mut held);
         let proposed = planned.iter().filter(|(_, plan)| matches!(plan, Plan::Propose(_))).count();
         items.extend(planned.iter().map(|(call, _)| Item::Call { call: call.clone() }));
         let (agent, asker, deadline) = (self.agent, &self.asker, self.budget.deadline);
@@ -232,7 +241,7 @@ impl<'a> Session<'a> {
     }
 
     /// Counts one call and decides it.
-    fn plan(&mut self, asked: AskedCall) -> (ToolCall, Plan) {
+    fn plan(&mut self, asked: AskedCall, held: &mut BTreeSet<String>) -> (ToolCall, Plan) {
         let AskedCall { mut call, broken } = asked;
         call.id = self.names.unique(&call.id);
         let calls_spent = self.budget.tool_calls_left == 0;
@@ -267,7 +276,7 @@ impl<'a> Session<'a> {
                 let sentence = "The arguments were not valid JSON. Call the tool again with a JSON object.";
                 Plan::Tell(host_error("invalid_arguments", sentence), None)
             }
-            Decision::Run(_) | Decision::Propose(_) if let Some(objection) = self.objection(&call) => {
+            Decision::Run(_) | Decision::Propose(_) if let Some(objection) = self.objection(&call, held) => {
                 Plan::Tell(host_error(heard::DIFFERS, &objection), None)
             }
             Decision::Run(allowed) => Plan::Run(allowed),
@@ -284,14 +293,14 @@ impl<'a> Session<'a> {
         (call, plan)
     }
 
-    /// Why a call does not fit the asker's words, told once for each tool: a model that insists gets its call, and the
-    /// person is shown the difference.
-    fn objection(&mut self, call: &ToolCall) -> Option<String> {
+    /// Why a call does not fit the asker's words, told in one round for each tool: a model that insists gets its call, and
+    /// the person is shown the difference. `held` are the tools held back in this round.
+    fn objection(&self, call: &ToolCall, held: &mut BTreeSet<String>) -> Option<String> {
         if self.told.contains(&call.name) {
             return None;
         }
         let objection = self.heard.objection(call, &self.met)?;
-        self.told.insert(call.name.clone());
+        held.insert(call.name.clone());
         metrics::counter!("words_differ_total", "tool" => call.name.clone()).increment(1);
         Some(objection)
     }

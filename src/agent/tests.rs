@@ -153,7 +153,8 @@ async fn run(agent: &Agent, asker: Asker, message: Vec<Item>) -> Ran {
 }
 
 async fn run_with(agent: &Agent, asker: Asker, history: Vec<Item>, message: Vec<Item>, budget: Budget) -> Ran {
-    let mut session = Session::new(agent, asker, history, message, budget);
+    let mut session =
+        Session::new(agent, asker.clone(), Heard::of(&asker, &message, &history), history, message, budget);
     let mut ran = Ran {
         items: vec![],
         drafts: vec![],
@@ -499,7 +500,14 @@ async fn a_draft_nobody_answered_still_has_a_result() {
     let fake = Fake::farm();
     let model = Scripted::replies(vec![calls(&[("add_sale", sale(json!({})))]), says("はい。")]);
     let agent = agent(&model, &fake).await;
-    let mut session = Session::new(&agent, asker(Role::Sales), vec![], asks("登録"), Budget::fresh(agent.limits()));
+    let mut session = Session::new(
+        &agent,
+        asker(Role::Sales),
+        Heard::of(&asker(Role::Sales), &[], &[]),
+        vec![],
+        asks("登録"),
+        Budget::fresh(agent.limits()),
+    );
     assert!(matches!(session.round().await, Step::Round { drafts, .. } if drafts.len() == 1));
     assert!(matches!(session.round().await, Step::Final { stop: None, .. }), "the scripted model checks the history");
 }

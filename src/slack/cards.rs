@@ -8,7 +8,7 @@ use chrono::NaiveDate;
 use serde_json::{Value, json};
 
 use super::text::{Body, clamp, escape, escaped_clamp, one_line};
-use crate::domain::{Ground, Grounds, Lang, Proposal, ProposalState, TaxNote, Write, Yen};
+use crate::domain::{Days, Ground, Grounds, Lang, Proposal, ProposalState, TaxNote, Write, Yen};
 use crate::words::cards as words;
 
 /// The confirm button's `action_id`.
@@ -102,8 +102,8 @@ pub fn render(card: &Card<'_>) -> Body {
 /// while there is something to decide.
 fn grounds(lang: Lang, grounds: &Grounds, price: Yen, day: NaiveDate) -> Vec<String> {
     let said = |words: &str| clamp(&one_line(words), BUTTON);
-    let days = |days: &[NaiveDate]| {
-        let all: Vec<String> = days.iter().take(READINGS).map(|d| words::day(lang, *d)).collect();
+    let days = |days: &[Days]| {
+        let all: Vec<String> = days.iter().take(READINGS).map(|d| period(lang, *d)).collect();
         all.join(words::or(lang).as_str())
     };
     let amounts = |yen: &[Yen]| {
@@ -115,17 +115,18 @@ fn grounds(lang: Lang, grounds: &Grounds, price: Yen, day: NaiveDate) -> Vec<Str
         Ground::Words { words: w, also } if also.is_empty() => words::read_as(lang, said(w), shown),
         Ground::Words { words: w, also } => words::read_as_or(lang, said(w), shown, days(also)),
         Ground::Part { words: w } => words::day_within(lang, said(w), shown),
-        Ground::Default => words::day_assumed(lang),
+        Ground::Default { not: None } => words::day_assumed(lang),
+        Ground::Default { not: Some(w) } => words::day_assumed_not(lang, said(w)),
         Ground::Unsaid => words::day_unsaid(lang, shown),
-        Ground::Differs { words: w, says } if says.is_empty() => words::no_such_day(lang, said(w), shown),
+        Ground::Refused { words: w } => words::no_such_day(lang, said(w), shown),
         Ground::Differs { words: w, says } => words::differs(lang, said(w), days(says), shown),
     });
     let shown = words::money(lang, price);
     let amount = grounds.price.as_ref().map(|ground| match ground {
         Ground::Words { words: w, also } if also.is_empty() => words::read_as(lang, said(w), shown),
         Ground::Words { words: w, also } => words::read_as_or(lang, said(w), shown, amounts(also)),
-        Ground::Part { .. } | Ground::Default | Ground::Unsaid => words::amount_unsaid(lang, shown),
-        Ground::Differs { words: w, says } if says.is_empty() => words::no_such_amount(lang, said(w), shown),
+        Ground::Part { .. } | Ground::Default { .. } | Ground::Unsaid => words::amount_unsaid(lang, shown),
+        Ground::Refused { words: w } => words::no_such_amount(lang, said(w), shown),
         Ground::Differs { words: w, says } => words::differs(lang, said(w), amounts(says), shown),
     });
     let tax = grounds.tax.map(|tax| match tax {
@@ -133,6 +134,16 @@ fn grounds(lang: Lang, grounds: &Grounds, price: Yen, day: NaiveDate) -> Vec<Str
         TaxNote::Excluded => words::tax_excluded(lang),
     });
     [date, amount, tax].into_iter().flatten().collect()
+}
+
+fn period(lang: Lang, days: Days) -> String {
+    match (days.start, days.end) {
+        (Some(start), Some(end)) if start == end => words::day(lang, start),
+        (Some(start), Some(end)) => words::from_to(lang, words::day(lang, start), words::day(lang, end)),
+        (Some(start), None) => words::from_on(lang, words::day(lang, start)),
+        (None, Some(end)) => words::up_to(lang, words::day(lang, end)),
+        (None, None) => String::new(),
+    }
 }
 
 /// The number of the registered or cancelled sale, as the sales server returned it.

@@ -70,6 +70,7 @@ fn one(lang: Lang, footer: &Footer) -> String {
 /// The asker's words for the period, or that they say another one.
 fn said(lang: Lang, spoken: &Spoken) -> String {
     match &spoken.instead {
+        None if spoken.is_part => replies::period_part(lang, &spoken.words),
         None => replies::period_said(lang, &spoken.words),
         Some(readings) if readings.is_empty() => replies::period_is_none(lang, &spoken.words),
         Some(readings) => {
@@ -202,7 +203,8 @@ mod tests {
     #[test]
     fn a_period_shows_the_words_it_came_from_or_that_they_say_another() {
         let week = Some(("2026-11-16", "2026-11-22"));
-        let spoken = |words: &str, instead: Option<Vec<Reading>>| Some(Spoken { words: words.into(), instead });
+        let spoken =
+            |words: &str, instead: Option<Vec<Reading>>| Some(Spoken { words: words.into(), instead, is_part: false });
         let line = |lang, spoken| {
             one(lang, &Footer { spoken, ..footer("get_sales", json!({"code_customer": "0002"}), week, true) })
         };

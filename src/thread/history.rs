@@ -28,6 +28,8 @@ const SHORT: usize = 1_500;
 pub struct Loaded {
     /// Earlier turns, oldest first, as many whole ones as the token budget holds.
     pub before: Vec<Item>,
+    /// What people wrote in those turns, the newest first, and when it was stored, in milliseconds since the epoch.
+    pub said: Vec<(i64, Item)>,
     /// Earlier turns exist that were left out.
     pub shortened: bool,
     /// The rounds of this very turn that were stored before a crash; the first begins with the message.
@@ -62,9 +64,10 @@ pub async fn load(work: &Work, thread: &ThreadKey, turn: &TurnId, budget: i64) -
     let mut loaded = Loaded { next_round: 1, ..Loaded::default() };
     let mut earlier = Earlier { left: budget, turns: Vec::new() };
     // Newest first and only as far as needed: a thread of a thousand turns costs what one of fifty does.
-    let mut rows = sqlx::query("SELECT turn, round, items, tokens FROM history WHERE thread = $1 ORDER BY seq DESC")
-        .bind(thread.to_string())
-        .fetch(read);
+    let mut rows =
+        sqlx::query("SELECT turn, round, items, tokens, at FROM history WHERE thread = $1 ORDER BY seq DESC")
+            .bind(thread.to_string())
+            .fetch(read);
     while let Some(row) = rows.try_next().await? {
         let of: String = row.try_get("turn")?;
         let items: Vec<Item> =
@@ -77,9 +80,15 @@ pub async fn load(work: &Work, thread: &ThreadKey, turn: &TurnId, budget: i64) -
                 loaded.next_round = loaded.next_round.max(u32::try_from(round).unwrap_or(u32::MAX - 1) + 1);
                 loaded.rounds.push(items);
             }
-        } else if !earlier.take(of, items, row.try_get("tokens")?) {
-            loaded.shortened = true;
-            break;
+        } else {
+            let at: i64 = row.try_get("at")?;
+            let said: Vec<_> =
+                items.iter().filter(|i| matches!(i, Item::User { .. })).map(|i| (at, i.clone())).collect();
+            if !earlier.take(of, items, row.try_get("tokens")?) {
+                loaded.shortened = true;
+                break;
+            }
+            loaded.said.extend(said);
         }
     }
     loaded.rounds.reverse();

@@ -278,8 +278,13 @@ impl Turns {
         let loaded = history::load(&self.work, run.thread, run.turn, self.settings.history_tokens).await?;
         let limits = self.agent.limits();
         let mut round = loaded.next_round;
-        // For the line under the answer: which words each period came from.
-        let heard = Heard::of(run.asker, &begin, &[]);
+        // Words like "yesterday" mean another day when they were said on another day.
+        let today = |(at, item): &(i64, Item)| {
+            let day = chrono::DateTime::from_timestamp_millis(*at)?.with_timezone(&run.asker.zone).date_naive();
+            (day == run.asker.today).then(|| item.clone())
+        };
+        let earlier: Vec<Item> = loaded.said.iter().filter_map(today).collect();
+        let heard = Heard::of(run.asker, &begin, &earlier);
         let fresh = round == 1 && loaded.answer.is_none();
         let mut budget = if fresh && run.depth == 0 { Budget::fresh(limits) } else { self.budget(run, limits).await? };
         budget.rounds_left = budget.rounds_left.saturating_sub(round - 1);
@@ -297,7 +302,7 @@ impl Turns {
             return Ok(stored(answer, done, known, loaded.shortened));
         }
 
-        let mut session = Session::new(&self.agent, run.asker.clone(), loaded.before, so_far, budget);
+        let mut session = Session::new(&self.agent, run.asker.clone(), heard.clone(), loaded.before, so_far, budget);
         let mut usage = Usage::default();
         let outcome = loop {
             match session.round().await {

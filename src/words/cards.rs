@@ -41,7 +41,21 @@ words! {
         en: "{day} is one day of “{words}”. Please check it.",
     }
     /// The day was not said.
-    day_assumed() { ja: "日付の指定がないため、今日の日付にしています。", en: "No date was given, so it is today's." }
+    day_assumed() {
+        ja: "このメッセージに日付の指定がないため、今日の日付にしています。",
+        en: "This message gives no date, so it is today's.",
+    }
+    /// The day was not said in this message, but in an earlier one.
+    day_assumed_not(words) {
+        ja: "⚠ このメッセージに日付の指定がないため、今日の日付にしています（前のメッセージの「{words}」ではありません）。",
+        en: "⚠ This message gives no date, so it is today's, not “{words}” of an earlier message.",
+    }
+    /// A period.
+    from_to(start, end) { ja: "{start}〜{end}", en: "{start} to {end}" }
+    /// A period without an end.
+    from_on(start) { ja: "{start} 以降", en: "{start} or later" }
+    /// A period without a beginning.
+    up_to(end) { ja: "{end} まで", en: "{end} or earlier" }
     /// The day was not said, and it is not today.
     day_unsaid(day) {
         ja: "⚠ {day} という日付はメッセージから読み取れませんでした。ご確認ください。",

@@ -103,6 +103,8 @@ words! {
     period_from(begin) { ja: "{begin}〜", en: "from {begin}" }
     /// Behind a period: the words it came from.
     period_said(words) { ja: "（「{words}」）", en: " (“{words}”)" }
+    /// Behind a period that is a part of what the words say.
+    period_part(words) { ja: "（「{words}」の一部）", en: " (part of “{words}”)" }
     /// Behind a period that is not what the words say.
     period_differs(words, says) { ja: "（⚠ 「{words}」は {says} と読めます）", en: " (⚠ “{words}” reads as {says})" }
     /// Behind a period made from words that are no valid date.

@@ -98,6 +98,11 @@ fn only_the_askers_own_words_are_heard() {
     assert_eq!((heard.hints(), heard.objection(&period("2026-01-01", "2026-01-31"), &BTreeSet::new())), (None, None));
 }
 
+fn day(day: &str) -> Days {
+    let day = Some(day.parse().unwrap());
+    Days { start: day, end: day }
+}
+
 fn grounds(heard: &Heard, day: &str, price: i64) -> Grounds {
     let write = Write::AddSale {
         code_customer: "0016".into(),
@@ -118,12 +123,14 @@ fn each_value_of_a_sale_has_its_ground() {
     assert_eq!(g.date, Some(words("先週の火曜日")));
     assert_eq!(g.price, Some(Ground::Words { words: "3万5千円".into(), also: Vec::new() }));
     let g = grounds(&told, "2026-11-24", 3_500);
-    let day = |d: &str| d.parse::<NaiveDate>().unwrap();
     assert_eq!(g.date, Some(Ground::Differs { words: "先週の火曜日".into(), says: vec![day("2026-11-17")] }));
     assert_eq!(g.price, Some(Ground::Differs { words: "3万5千円".into(), says: vec![Yen(35_000)] }));
 
     let bare = heard("0016にかぼちゃ4個600円で登録");
-    assert_eq!(grounds(&bare, "2026-11-29", 600), Grounds { date: Some(Ground::Default), price: None, tax: None });
+    assert_eq!(
+        grounds(&bare, "2026-11-29", 600),
+        Grounds { date: Some(Ground::Default { not: None }), price: None, tax: None }
+    );
     assert_eq!(grounds(&bare, "2026-11-20", 600).date, Some(Ground::Unsaid));
     assert_eq!(grounds(&heard("0016にかぼちゃを登録"), "2026-11-29", 600).price, Some(Ground::Unsaid));
 
@@ -154,9 +161,12 @@ fn words_of_an_earlier_message_ground_a_sale_but_raise_no_objection() {
 fn a_period_under_an_answer_says_whose_words_it_came_from() {
     let told = heard("0002の先週の売上は？");
     let spoken = |heard: &Heard, begin, end| heard.spoken(&period(begin, end), &BTreeSet::new());
-    assert_eq!(spoken(&told, "2026-11-16", "2026-11-22"), Some(Spoken { words: "先週".into(), instead: None }));
+    assert_eq!(
+        spoken(&told, "2026-11-16", "2026-11-22"),
+        Some(Spoken { words: "先週".into(), instead: None, is_part: false })
+    );
     let week = Reading::Range("2026-11-16".parse().unwrap(), "2026-11-22".parse().unwrap());
-    let differs = Spoken { words: "先週".into(), instead: Some(vec![week]) };
+    let differs = Spoken { words: "先週".into(), instead: Some(vec![week]), is_part: false };
     assert_eq!(spoken(&told, "2026-11-15", "2026-11-21"), Some(differs));
     assert_eq!(spoken(&heard("0002の売上は？"), "2026-11-15", "2026-11-21"), None);
 }
@@ -175,4 +185,52 @@ fn the_model_is_told_what_code_read() {
     this fiscal year: 2026-04-01 to 2027-03-31
     days: Mon 11-16, Tue 11-17, Wed 11-18, Thu 11-19, Fri 11-20, Sat 11-21, Sun 11-22, Mon 11-23, Tue 11-24, Wed 11-25, Thu 11-26, Fri 11-27, Sat 11-28, Sun 11-29
     ");
+}
+
+#[test]
+fn two_readings_of_the_same_words_are_not_the_ends_of_a_period() {
+    assert!(objects("0002の11月の売上は？", &period("2025-11-01", "2026-11-30")));
+    assert!(!objects("0002の11月の売上は？", &period("2026-11-01", "2026-11-30")));
+    assert!(!objects("0002の11月の売上は？", &period("2025-11-01", "2025-11-30")));
+}
+
+#[test]
+fn a_part_of_the_period_is_no_fault_but_is_called_a_part() {
+    let told = heard("今年の売上を月ごとに");
+    let spoken = told.spoken(&period("2026-03-01", "2026-03-31"), &BTreeSet::new());
+    assert_eq!(spoken, Some(Spoken { words: "今年".into(), instead: None, is_part: true }));
+}
+
+#[test]
+fn a_look_up_without_the_period_that_was_asked_for_is_objected_to_unless_it_prepares_a_registration() {
+    let everything = call("get_sales", json!({"code_customer": "0002"}));
+    assert!(objects("0002の先週の売上は？", &everything));
+    assert!(!objects("0002の売上は？", &everything));
+    assert!(!objects("0002に先週の火曜日かぼちゃ4個600円で登録して", &everything));
+    let one = call("get_sales", json!({"code_customer": "0002", "code_sales": "S20261124093000-7"}));
+    assert!(!objects("先週のS20261124093000-7は？", &one));
+}
+
+#[test]
+fn a_day_of_an_earlier_message_that_was_not_taken_over_is_named() {
+    let earlier = [user("0016に先週の火曜日かぼちゃ4個登録して")];
+    let heard = Heard::of(&asker(Role::Sales), &[user("600円です")], &earlier);
+    let ground = grounds(&heard, "2026-11-29", 600).date;
+    assert_eq!(ground, Some(Ground::Default { not: Some("先週の火曜日".into()) }));
+}
+
+#[test]
+fn a_number_without_a_unit_may_be_the_price_beside_another_amount() {
+    let told = heard("0016にかぼちゃ4個 600 で登録。予算は1万円");
+    assert_eq!(told.objection(&sale("2026-11-29", 600), &BTreeSet::new()), None);
+    assert_eq!(grounds(&told, "2026-11-29", 600).price, None);
+}
+
+#[test]
+fn a_period_that_the_day_lies_outside_of_is_named_as_a_period() {
+    let g = grounds(&heard("0016に先週かぼちゃ600円"), "2026-11-10", 600);
+    let week = Days { start: Some("2026-11-16".parse().unwrap()), end: Some("2026-11-22".parse().unwrap()) };
+    assert_eq!(g.date, Some(Ground::Differs { words: "先週".into(), says: vec![week] }));
+    let g = grounds(&heard("0016に2月30日かぼちゃ600円"), "2026-02-28", 600);
+    assert_eq!(g.date, Some(Ground::Refused { words: "2月30日".into() }));
 }

@@ -21,6 +21,8 @@ use crate::playground::workspace::{Fault, Hub, Misdelivery, Refused, SignedReque
 const LOOKED_AT: usize = 2_000;
 /// The longest text shown of one value, in characters.
 const SHOWN: usize = 600;
+/// Shorter values of buttons are words, not keys.
+const SECRET_BYTES: usize = 16;
 /// How late Slack answers when it is made slow: long enough to be seen, short enough to be waited for.
 const SLOW: Duration = Duration::from_secs(4);
 /// Keys whose values let their holder do something, or prove something.
@@ -43,12 +45,15 @@ struct Where {
 async fn look(State(hub): State<Arc<Hub>>, Query(at): Query<Where>) -> Result<Json<Value>, Refused> {
     view::visible(&hub, &at.user, &at.channel)?;
     let mut steps = passed(&hub.world(), &at.channel, &at.ts);
+    let shown = (at.channel.clone(), at.ts.clone());
     if let Some(underneath) = hub.underneath.get()
         && let Value::Array(inside) = (underneath.look)(ChannelId::new(at.channel), MessageTs::new(at.ts)).await
     {
         steps.extend(inside);
     }
     steps.sort_by_key(|step| step.get("at").and_then(Value::as_i64));
+    let values = values_of_buttons(&hub.world(), &shown);
+    steps.iter_mut().for_each(|step| cut_short(step, &values));
     Ok(Json(json!({ "steps": steps })))
 }
 
@@ -85,6 +90,46 @@ fn passed(world: &World, channel: &str, root: &str) -> Vec<Value> {
         }
     }
     steps
+}
+
+/// What the buttons of a thread carry: whoever knows it could press, so it is cut short wherever else it stands, too.
+fn values_of_buttons(world: &World, (channel, root): &(String, String)) -> BTreeSet<String> {
+    fn collect(value: &Value, out: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(map) => {
+                let secret = map.get("value").and_then(Value::as_str).filter(|v| v.len() > SECRET_BYTES);
+                out.extend(secret.map(str::to_owned));
+                map.values().for_each(|v| collect(v, out));
+            }
+            Value::Array(list) => list.iter().for_each(|v| collect(v, out)),
+            _ => {}
+        }
+    }
+    let mut out = BTreeSet::new();
+    for blocks in world.thread(channel, root).into_iter().filter_map(|m| m.blocks.as_ref()) {
+        collect(blocks, &mut out);
+    }
+    // A card that was decided has no buttons any more; what they carried stands in the calls that drew it.
+    for call in world.calls().skip(world.calls().count().saturating_sub(LOOKED_AT)) {
+        let here = call.args.get("channel").and_then(Value::as_str) == Some(channel.as_str());
+        if let Some(blocks) = call.args.get("blocks").filter(|_| here) {
+            collect(blocks, &mut out);
+        }
+    }
+    out
+}
+
+fn cut_short(value: &mut Value, secrets: &BTreeSet<String>) {
+    match value {
+        Value::String(text) => {
+            for secret in secrets.iter().filter(|s| text.contains(s.as_str())).collect::<Vec<_>>() {
+                *text = text.replace(secret.as_str(), &beginning(secret));
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(|v| cut_short(v, secrets)),
+        Value::Object(map) => map.values_mut().for_each(|v| cut_short(v, secrets)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// A signed request as it went over the wire, with its body read.

@@ -351,7 +351,7 @@ proptest! {
 
 #[test]
 fn a_card_says_how_its_values_were_read_and_warns_where_they_differ_from_the_words() {
-    let day = |d: &str| d.parse::<NaiveDate>().unwrap();
+    let day = |d: &str| Days { start: d.parse().ok(), end: d.parse().ok() };
     let drawn = |lang, grounds: Grounds| {
         let proposal = Proposal { grounds, ..proposal(lang, ProposalState::Pending, sale()) };
         seen(&render(&Card { proposal: &proposal, requester_name: "森 あおい", decider_name: None }))
@@ -389,7 +389,12 @@ fn a_card_says_how_its_values_were_read_and_warns_where_they_differ_from_the_wor
     assert!(card.contains("“11/24” → Tue, 2026-11-24 (it can also mean Mon, 2025-11-24;"), "{card}");
     assert!(card.contains("⚠ Your message does not seem to say ¥1,800."), "{card}");
 
-    let none = Ground::Differs { words: "2月30日".into(), says: Vec::new() };
+    let week = Days { start: "2026-11-16".parse().ok(), end: "2026-11-22".parse().ok() };
+    let differs = Ground::Differs { words: "先週".into(), says: vec![week] };
+    let card = drawn(Lang::Ja, Grounds { date: Some(differs), ..Grounds::default() });
+    assert!(card.contains("「先週」は 2026-11-16（月）〜2026-11-22（日） と読めますが"), "{card}");
+
+    let none = Ground::Refused { words: "2月30日".into() };
     assert!(
         drawn(Lang::Ja, Grounds { date: Some(none), ..Grounds::default() })
             .contains("「2月30日」という日付はありません")
@@ -403,7 +408,7 @@ fn a_card_says_how_its_values_were_read_and_warns_where_they_differ_from_the_wor
 
 #[test]
 fn a_decided_card_explains_nothing_any_more() {
-    let grounds = Grounds { date: Some(Ground::Default), price: Some(Ground::Unsaid), tax: None };
+    let grounds = Grounds { date: Some(Ground::Default { not: None }), price: Some(Ground::Unsaid), tax: None };
     for state in [ProposalState::Claimed, ProposalState::Done, ProposalState::Cancelled, ProposalState::Expired] {
         let proposal = Proposal { grounds: grounds.clone(), ..proposal(Lang::Ja, state, sale()) };
         let card = seen(&render(&Card { proposal: &proposal, requester_name: "森 あおい", decider_name: None }));
