@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn ambiguity_and_refusal_are_shown() {
-        let got = output("12/3\n2月30日\n");
+        let got = output("12/3に\n2月30日\n");
         assert_eq!(got[0]["dates"][0]["readings"], json!([{"date": "2025-12-03"}, {"date": "2026-12-03"}]));
         assert_eq!(got[1]["dates"][0]["refused"], "no_such_day");
     }

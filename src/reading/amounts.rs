@@ -1,258 +1,317 @@
-//! Amounts (1,800円, ３万５千円, ¥600, 2k) and quantities (4個, 3 boxes), kept apart.
+//! Amounts of money: 1,800円, ３万５千円, ¥600, 2k, "six hundred yen", 3〜5万円, and what stands beside them about the tax.
+
+use std::ops::Range;
 
 use super::fold::Folded;
 use super::numbers::{self, Number};
-use super::{Amount, Meaning, Quantity};
+use super::{Amount, Meaning, Refusal, Tax, units};
 use crate::domain::Yen;
 
-const CURRENCY_AFTER: [&str; 4] = ["円", "yen", "jpy", "えん"];
-const CURRENCY_BEFORE: [&str; 3] = ["¥", "jpy", "yen"];
+/// An amount with its place in the folded text.
+struct Price {
+    from: usize,
+    to: usize,
+    meaning: Meaning<Yen>,
+}
 
-/// Counters and units, longer ones first.
-const UNITS: [&str; 70] = [
-    "キログラム",
-    "リットル",
-    "パック",
-    "グラム",
-    "ケース",
-    "ダース",
-    "セット",
-    "ネット",
-    "カゴ",
-    "キロ",
-    "ポット",
-    "トレー",
-    "kilograms",
-    "kilogram",
-    "packages",
-    "package",
-    "bunches",
-    "baskets",
-    "bottles",
-    "basket",
-    "bottle",
-    "kilos",
-    "boxes",
-    "bunch",
-    "cases",
-    "crates",
-    "crate",
-    "packs",
-    "dozen",
-    "trays",
-    "pieces",
-    "piece",
-    "heads",
-    "grams",
-    "kilo",
-    "bags",
-    "cans",
-    "case",
-    "sets",
-    "jars",
-    "pots",
-    "sacks",
-    "units",
-    "unit",
-    "pack",
-    "tray",
-    "head",
-    "pcs",
-    "box",
-    "bag",
-    "can",
-    "kg",
-    "set",
-    "jar",
-    "pot",
-    "個",
-    "本",
-    "箱",
-    "袋",
-    "束",
-    "玉",
-    "枚",
-    "杯",
-    "台",
-    "株",
-    "缶",
-    "瓶",
-    "つ",
-    "g",
-    "l",
-];
+const SIGNS: [&str; 5] = ["-", "マイナス", "▲", "△", "minus "];
+/// Between two ends of a range.
+const ENDS: [&str; 5] = ["~", "-", "から", "to ", "and "];
+/// After a number without a currency, what says that the kanji number is one: particles and ends.
+const AFTER_KANJI: [&str; 13] = ["で", "に", "の", "を", "は", "が", "と", "も", "か", "だ", "、", "。", "まで"];
+/// What makes an amount vague or another quantity.
+const VAGUE_BEFORE: &str = "数何幾";
 
-/// After a number these make it neither an amount nor a quantity.
-const OTHER: [&str; 14] = ["年", "月", "日", "時", "分", "週", "ヶ月", "か月", "カ月", "ケ月", "件", "番", "人", "%"];
-
-pub(super) fn amounts(text: &str) -> Vec<Amount> {
-    let text = Folded::new(text);
-    let mut found = Vec::new();
+/// The amounts of a folded text with their places in it, given those of its dates.
+pub(super) fn amounts(text: &Folded, dates: &[Range<usize>]) -> Vec<(Range<usize>, Amount)> {
+    let mut prices: Vec<Price> = Vec::new();
     let mut i = 0;
-    while i < text.chars().len() {
-        match amount_at(&text, i) {
-            Some((yen, end)) => {
-                let (start_char, end_char) = text.span(i, end);
-                found.push(Amount {
-                    words: text.words(i, end),
-                    start_char,
-                    end_char,
-                    meaning: Meaning::Clear(Yen(yen)),
-                    tax: None,
-                });
-                i = end;
+    while let Some(c) = text.at(i) {
+        if let Some(date) = dates.iter().find(|d| d.contains(&i)) {
+            i = date.end;
+            continue;
+        }
+        let begins = c.is_ascii() && !matches!(c, ' ' | '.' | ',') || !c.is_ascii() && may_begin(c);
+        let found = if begins { pair(text, i).or_else(|| price(text, i).map(|p| vec![p])) } else { None };
+        match found {
+            Some(found) => {
+                i = found.last().map_or(i + 1, |p| p.to);
+                prices.extend(found);
             }
             None => i += 1,
         }
     }
-    found
+    let taxes = taxes(text, &prices);
+    prices.into_iter().zip(taxes).map(|(price, tax)| amount(text, price, tax)).collect()
 }
 
-fn amount_at(text: &Folded, i: usize) -> Option<(i64, usize)> {
-    if numbers::joins_left(text, i) {
+fn amount(text: &Folded, price: Price, tax: Option<Tax>) -> (Range<usize>, Amount) {
+    let (start_char, end_char) = text.span(price.from, price.to);
+    let words = text.words(price.from, price.to);
+    (price.from..price.to, Amount { words, start_char, end_char, meaning: price.meaning, tax })
+}
+
+fn may_begin(c: char) -> bool {
+    numbers::is_kanji_numeral(c) || matches!(c, '¥' | 'マ' | '▲' | '△')
+}
+
+/// The number at `i`, with a scale behind: figures, kanji, or English words.
+fn number_at(text: &Folded, i: usize, currency: bool) -> Option<Number> {
+    if !currency && numbers::joins_left(text, i) {
         return None;
     }
-    if let Some((_, end)) = text.any_at(i, &CURRENCY_BEFORE) {
-        let number = with_k(text, numbers::at(text, text.skip_spaces(end))?);
-        // ¥600円 is one amount.
-        let end = text.word_at(number.end, "円").unwrap_or(number.end);
-        return Some((yen(number)?, end));
+    if let Some(half) = text.any_at(i, &["half a million"]) {
+        let words = numbers::words_at(text, i + 5)?;
+        return Some(Number { micro: words.micro / 2, end: half.1, ..words });
     }
-    let number = with_k(text, numbers::at(text, i)?);
-    let after = text.skip_spaces(number.end);
-    if let Some((_, end)) = text.any_at(after, &CURRENCY_AFTER) {
-        return Some((yen(number)?, end));
+    let Some(number) = numbers::at(text, i) else { return numbers::words_at(text, i) };
+    let number = numbers::with_scale(text, number);
+    // ¥1.5M; without a currency 10 m is a length.
+    let million = text.at(number.end) == Some('m')
+        && !number.scaled
+        && !text.at(number.end + 1).is_some_and(|c| c.is_ascii_alphanumeric())
+        && (currency || units::yen_after(text, text.skip_spaces(number.end + 1)).is_some());
+    if million {
+        let micro = number.micro.checked_mul(1_000_000)?;
+        return Some(Number { micro, end: number.end + 1, scaled: true, ..number });
     }
-    let counted = text.any_at(number.end, &UNITS).is_some() || text.any_at(number.end, &OTHER).is_some();
-    // A lone 千 or 十 begins too many names and words; with a digit before it, it is money.
-    let says_money = number.scaled && text.at(i).is_some_and(|c| c.is_ascii_digit()) && large_or_k(text, i, number.end);
-    (says_money && !counted && !text.at(number.end).is_some_and(|c| c.is_ascii_alphanumeric()))
-        .then(|| yen(number))
-        .flatten()
-        .map(|yen| (yen, number.end))
+    // 3万 5千円.
+    let next = text.skip_spaces(number.end);
+    let rest = (next > number.end && text.before(number.end) == Some('万')).then(|| numbers::at(text, next)).flatten();
+    match rest.filter(|r| {
+        r.micro < 10_000_000_000 && units::yen_after(text, r.end).is_some() && text.before(r.end) == Some('千')
+    }) {
+        Some(rest) => Some(Number { micro: number.micro.checked_add(rest.micro)?, end: rest.end, ..number }),
+        None => Some(number),
+    }
 }
 
-/// `2k` is two thousand.
-fn with_k(text: &Folded, number: Number) -> Number {
-    if text.at(number.end) == Some('k') && !text.at(number.end + 1).is_some_and(|c| c.is_ascii_alphanumeric()) {
-        return Number { milli: number.milli.saturating_mul(1000), end: number.end + 1, scaled: true };
-    }
-    number
-}
-
-fn large_or_k(text: &Folded, from: usize, to: usize) -> bool {
-    text.chars().get(from..to).is_some_and(|s| s.iter().any(|c| "兆億万千k".contains(*c)))
-}
-
-fn yen(number: Number) -> Option<i64> {
-    i64::try_from(number.whole()?).ok()
-}
-
-pub(super) fn quantities(text: &str) -> Vec<Quantity> {
-    let text = Folded::new(text);
-    let mut found = Vec::new();
-    let mut i = 0;
-    while i < text.chars().len() {
-        match quantity_at(&text, i) {
-            Some((number, unit, end)) => {
-                let (start_char, end_char) = text.span(i, end);
-                found.push(Quantity { words: text.words(i, end), start_char, end_char, number, unit: unit.to_owned() });
-                i = end;
-            }
-            None => i += 1,
-        }
-    }
-    found
-}
-
-fn quantity_at(text: &Folded, i: usize) -> Option<(f64, &'static str, usize)> {
-    if text.at(i) == Some('x') && text.at(i + 1).is_some_and(|c| c.is_ascii_digit()) && !numbers::joins_left(text, i) {
-        let (n, end) = numbers::small_at(text, i + 1)?;
-        return text.any_at(end, &CURRENCY_AFTER).is_none().then_some((f64::from(n), "x", end));
-    }
-    if numbers::joins_left(text, i) {
-        return None;
-    }
-    let (milli, end) = match numbers::at(text, i) {
-        Some(number) => (number.milli, number.end),
-        None => numbers::small_at(text, i).map(|(n, end)| (u64::from(n) * 1000, end))?,
+/// One amount.
+fn price(text: &Folded, i: usize) -> Option<Price> {
+    let (sign, at) = match text.any_at(i, &SIGNS) {
+        Some((sign, at)) if is_sign(text, i, sign) => (true, at),
+        _ => (false, i),
     };
-    let (unit, end) = text.any_at(text.skip_spaces(end), &UNITS)?;
-    // Thousandths of a quantity fit a double exactly far beyond any harvest.
-    let number = f64::from(u32::try_from(milli / 1000).ok()?) + f64::from(u32::try_from(milli % 1000).ok()?) / 1000.0;
-    Some((number, unit, end))
+    let before = units::yen_before(text, at).map(|end| text.skip_spaces(end));
+    if at > 0
+        && before.is_some()
+        && text.before(at).is_some_and(|c| c.is_ascii_alphanumeric())
+        && text.at(at) != Some('¥')
+    {
+        return None;
+    }
+    let start = before.unwrap_or(at);
+    let (inner_sign, start) = match text.at(start) {
+        Some('-') if before.is_some() => (true, start + 1),
+        _ => (false, start),
+    };
+    let vague = text.before(start).is_some_and(|c| VAGUE_BEFORE.contains(c)) || numbers::vague_pair(text, start, "");
+    if vague || units::other_currency_before(text, start) {
+        return None;
+    }
+    let number = number_at(text, start, before.is_some())?;
+    let after = units::yen_after(text, number.end).or_else(|| units::yen_after(text, text.skip_spaces(number.end)));
+    let to = after.unwrap_or(number.end);
+    if before.is_none() && after.is_none() && !says_money(text, start, number) {
+        return None;
+    }
+    if text.at(number.end) == Some('-')
+        && text.at(number.end + 1).is_some_and(|c| c.is_ascii_digit())
+        && before.is_none()
+        && after.is_none()
+    {
+        return None;
+    }
+    let negative = sign || inner_sign;
+    let meaning = if negative {
+        Meaning::Refused(Refusal::Negative)
+    } else {
+        value(number, before.is_some() || after.is_some())?
+    };
+    Some(Price { from: i, to, meaning })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A dash before a number is a sign where nothing before it could be joined to the number.
+fn is_sign(text: &Folded, i: usize, sign: &str) -> bool {
+    if sign != "-" {
+        return true;
+    }
+    text.before(i).is_none_or(|c| !c.is_ascii_alphanumeric() && !"円-)".contains(c))
+}
 
-    #[test]
-    fn amounts_are_read_in_every_usual_spelling() {
-        for (text, want) in [
-            ("600円", 600),
-            ("１，８００円", 1800),
-            ("1,800 円", 1800),
-            ("3万5千円", 35_000),
-            ("1.5万", 15_000),
-            ("1.5万円", 15_000),
-            ("二千円", 2000),
-            ("二千五百円", 2500),
-            ("三万円", 30_000),
-            ("1億2000万円", 120_000_000),
-            ("¥600", 600),
-            ("￥６００", 600),
-            ("¥ 1,800", 1800),
-            ("600 yen", 600),
-            ("JPY 600", 600),
-            ("2k yen", 2000),
-            ("for 2k to", 2000),
-            ("これは 7万円", 70_000),
-            ("新米5kg600円", 600),
-            ("４５，０００円", 45_000),
-            ("十円", 10),
-            ("百円", 100),
-            ("千二百円", 1200),
-            ("0円", 0),
-        ] {
-            let found = amounts(text);
-            assert_eq!(found.into_iter().map(|a| a.meaning).collect::<Vec<_>>(), [Meaning::Clear(Yen(want))], "{text}");
+fn value(number: Number, currency: bool) -> Option<Meaning<Yen>> {
+    if number.misgrouped {
+        return Some(Meaning::Refused(Refusal::Grouping));
+    }
+    let Some(whole) = number.whole() else {
+        return number_fits(number).then_some(Meaning::Refused(Refusal::NotWhole));
+    };
+    let yen = Yen(i64::try_from(whole).ok()?);
+    let spoken = number.spoken.filter(|_| !currency).and_then(|micro| i64::try_from(micro / 1_000_000).ok());
+    Some(spoken.map_or(Meaning::Clear(yen), |spoken| Meaning::Ambiguous(vec![Yen(spoken), yen])))
+}
+
+fn number_fits(number: Number) -> bool {
+    i64::try_from(number.micro / 1_000_000).is_ok()
+}
+
+/// 1.5万, 3 thousand: a scale says money, unless something is counted.
+fn says_money(text: &Folded, from: usize, number: Number) -> bool {
+    let end = number.end;
+    let next = text.skip_spaces(end);
+    if !number.scaled || number.misgrouped || number.whole().is_none() {
+        return false;
+    }
+    let counted = units::unit_at(text, end).is_some()
+        || units::is_other(text, end)
+        || (text.at(next).is_some_and(|c| c.is_ascii_alphabetic())
+            && (units::unit_at(text, next).is_some() || units::plural_at(text, next).is_some()));
+    let goes_on = text.at(end).is_some_and(|c| c.is_ascii_alphanumeric() || matches!(c, 'ァ'..='ヺ'));
+    // A lone 千 or 万 begins names and words; a number in kanji needs a particle behind.
+    let kanji = !number.figures && text.at(from).is_some_and(|c| !c.is_ascii());
+    let closed = text.at(next).is_none_or(|c| c.is_ascii()) || text.any_at(end, &AFTER_KANJI).is_some();
+    let known = !kanji || (end - from > 1 && closed);
+    !counted && !goes_on && known
+}
+
+/// 3〜5万円, 1000-2000 yen, ¥1,000-2,000: two amounts, of which one leaves out the currency or the scale.
+fn pair(text: &Folded, i: usize) -> Option<Vec<Price>> {
+    let before = units::yen_before(text, i).map(|end| text.skip_spaces(end));
+    let start = before.unwrap_or(i);
+    if !text.at(start)?.is_ascii_digit()
+        || numbers::joins_left(text, start)
+        || text.before(i).is_some_and(|c| "-/#.".contains(c))
+    {
+        return None;
+    }
+    let first = numbers::with_scale(text, numbers::at(text, start)?);
+    if first.misgrouped || first.whole().is_none() || (before.is_none() && first.scaled) {
+        return None;
+    }
+    let (word, at) = text.any_at(text.skip_spaces(first.end), &ENDS)?;
+    if word == "and " && text.word_before(i, "between").is_none() {
+        return None;
+    }
+    let at = text.skip_spaces(at);
+    if !text.at(at)?.is_ascii_digit() {
+        return None;
+    }
+    let last = number_at(text, at, before.is_some())?;
+    let after = units::yen_after(text, text.skip_spaces(last.end));
+    let money = before.is_some()
+        && !units::is_other(text, last.end)
+        && units::unit_at(text, text.skip_spaces(last.end)).is_none();
+    if after.is_none() && !(money || (last.scaled && says_money(text, at, last))) {
+        return None;
+    }
+    let (low, high) = (first.whole()?, last.whole()?);
+    if last.misgrouped || (text.at(last.end) == Some('-') && text.at(last.end + 1).is_some_and(|c| c.is_ascii_digit()))
+    {
+        return None;
+    }
+    // The scale of the second holds for the first, if that leaves it the smaller.
+    let scale = last.scale.and_then(|s| u64::try_from(s).ok());
+    let shared = scale.map(|s| low.saturating_mul(s)).filter(|shared| *shared < high && !first.scaled);
+    let low = Yen(i64::try_from(shared.unwrap_or(low)).ok()?);
+    let high = Yen(i64::try_from(high).ok()?);
+    Some(vec![
+        Price { from: i, to: first.end, meaning: Meaning::Clear(low) },
+        Price { from: at, to: after.unwrap_or(last.end), meaning: Meaning::Clear(high) },
+    ])
+}
+
+// --- tax
+
+const TAX: [(&str, Tax); 39] = [
+    ("税込み", Tax::Included),
+    ("税込", Tax::Included),
+    ("税こみ", Tax::Included),
+    ("込み込み", Tax::Included),
+    ("内税", Tax::Included),
+    ("税抜き", Tax::Excluded),
+    ("税抜", Tax::Excluded),
+    ("税ぬき", Tax::Excluded),
+    ("税別", Tax::Excluded),
+    ("外税", Tax::Excluded),
+    ("+税", Tax::Excluded),
+    ("+ 税", Tax::Excluded),
+    ("プラス税", Tax::Excluded),
+    ("tax included", Tax::Included),
+    ("tax-included", Tax::Included),
+    ("tax incl.", Tax::Included),
+    ("tax incl", Tax::Included),
+    ("tax inclusive", Tax::Included),
+    ("including tax", Tax::Included),
+    ("incl. tax", Tax::Included),
+    ("incl tax", Tax::Included),
+    ("inc. tax", Tax::Included),
+    ("inc tax", Tax::Included),
+    ("with tax", Tax::Included),
+    ("after tax", Tax::Included),
+    ("tax excluded", Tax::Excluded),
+    ("tax-excluded", Tax::Excluded),
+    ("tax excl.", Tax::Excluded),
+    ("tax excl", Tax::Excluded),
+    ("excluding tax", Tax::Excluded),
+    ("excl. tax", Tax::Excluded),
+    ("excl tax", Tax::Excluded),
+    ("ex. tax", Tax::Excluded),
+    ("ex tax", Tax::Excluded),
+    ("without tax", Tax::Excluded),
+    ("before tax", Tax::Excluded),
+    ("plus tax", Tax::Excluded),
+    ("+ tax", Tax::Excluded),
+    ("+tax", Tax::Excluded),
+];
+/// What may stand between the tax and its amount.
+const BETWEEN: [&str; 14] =
+    ["で", "の", "は", "価格", "単価", "合計", "金額", "総額", "計", "合わせて", ":", "=", " ", "is"];
+
+/// What is said about the tax beside each amount.
+fn taxes(text: &Folded, prices: &[Price]) -> Vec<Option<Tax>> {
+    let mut taxes: Vec<Option<Tax>> = Vec::with_capacity(prices.len());
+    let mut claimed = 0;
+    if !text.chars().iter().any(|c| matches!(c, '税' | 'x')) {
+        return prices.iter().map(|_| None).collect();
+    }
+    for (n, price) in prices.iter().enumerate() {
+        let from = n.checked_sub(1).and_then(|p| prices.get(p)).map_or(0, |p| p.to).max(claimed);
+        let next = prices.get(n + 1).map(|p| p.from);
+        let found = tax_before(text, from, price.from).or_else(|| {
+            let (tax, end) = tax_after(text, price.to)?;
+            // 1,800円、税込1,980円 says it of the second.
+            let own = next.is_none_or(|next| !leads_to(text, end, next) || text.skip_spaces(price.to) == price.to);
+            claimed = end;
+            own.then_some(tax)
+        });
+        taxes.push(found);
+    }
+    taxes
+}
+
+fn tax_before(text: &Folded, from: usize, to: usize) -> Option<Tax> {
+    let begin = from.max(to.saturating_sub(20));
+    (begin..to).find_map(|i| {
+        let (tax, end) = text.lookup(i, &TAX)?;
+        leads_to(text, end, to).then_some(tax)
+    })
+}
+
+/// Nothing but small words stands between two positions.
+fn leads_to(text: &Folded, mut at: usize, to: usize) -> bool {
+    while at < to {
+        match text.any_at(at, &BETWEEN) {
+            Some((_, end)) => at = end,
+            None => return false,
         }
     }
+    at == to
+}
 
-    #[test]
-    fn numbers_of_other_things_are_no_amounts() {
-        for text in [
-            "0016",
-            "4個",
-            "3万個",
-            "2026年",
-            "12月3日",
-            "10日間",
-            "千葉さん",
-            "百合さん",
-            "0件",
-            "S20261124093000",
-            "0.5円",
-            "",
-            "千代田区",
-        ] {
-            assert_eq!(amounts(text), [], "{text}");
-        }
+fn tax_after(text: &Folded, end: usize) -> Option<(Tax, usize)> {
+    let mut at = text.skip_spaces(end);
+    for word in ["each", "apiece", ",", "、", "(", "[", "の"] {
+        at = text.word_at(at, word).map_or(at, |end| text.skip_spaces(end));
     }
-
-    #[test]
-    fn quantities_stay_apart_from_amounts() {
-        for (text, want) in [
-            ("かぼちゃ4個600円", vec![("4個", 4.0, "個")]),
-            ("りんご１０箱とみかん2.5kg", vec![("１０箱", 10.0, "箱"), ("2.5kg", 2.5, "kg")]),
-            ("3 boxes of apples and ten bags", vec![("3 boxes", 3.0, "boxes"), ("ten bags", 10.0, "bags")]),
-            ("pumpkin x4", vec![("x4", 4.0, "x")]),
-            ("600円 0016 12/3", vec![]),
-        ] {
-            let found = quantities(text);
-            let got: Vec<_> = found.iter().map(|q| (q.words.as_str(), q.number, q.unit.as_str())).collect();
-            assert_eq!(got, want, "{text}");
-        }
-    }
+    text.lookup(at, &TAX)
 }

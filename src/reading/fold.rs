@@ -11,22 +11,39 @@ pub(crate) struct Folded {
     /// For each folded character: begin and end (exclusive) in the text, in Unicode scalar values.
     origin: Vec<(usize, usize)>,
     original: Vec<char>,
+    japanese: bool,
 }
 
 impl Folded {
     /// Folds a text, keeping capitals apart only in [`Folded::words`].
     pub(crate) fn new(text: &str) -> Self {
-        let mut folded = Self { chars: Vec::new(), origin: Vec::new(), original: text.chars().collect() };
+        let original: Vec<char> = text.chars().collect();
+        let mut folded = Self {
+            chars: Vec::with_capacity(original.len()),
+            origin: Vec::with_capacity(original.len()),
+            japanese: false,
+            original,
+        };
         let mut at = 0;
-        // Grapheme by grapheme: a half-width kana and its voicing mark are two characters that fold into one.
-        for cluster in text.graphemes(true) {
-            let end = at + cluster.chars().count();
-            for c in cluster.nfkc().flat_map(char::to_lowercase) {
-                folded.chars.push(plain(c));
-                folded.origin.push((at, end));
+        if folded.original.iter().all(|c| is_simple(*c)) {
+            for c in &folded.original {
+                let c = *c;
+                folded.chars.push(plain(half_width(c).to_ascii_lowercase()));
+                folded.origin.push((at, at + 1));
+                at += 1;
             }
-            at = end;
+        } else {
+            // Grapheme by grapheme: a half-width kana and its voicing mark are two characters that fold into one.
+            for cluster in text.graphemes(true) {
+                let end = at + cluster.chars().count();
+                for c in cluster.nfkc().flat_map(char::to_lowercase) {
+                    folded.chars.push(plain(c));
+                    folded.origin.push((at, end));
+                }
+                at = end;
+            }
         }
+        folded.japanese = folded.chars.iter().any(|c| is_japanese(*c));
         folded
     }
 
@@ -35,9 +52,19 @@ impl Folded {
         &self.chars
     }
 
+    /// Kana or kanji stand in it.
+    pub(crate) fn is_japanese(&self) -> bool {
+        self.japanese
+    }
+
     /// The folded character at a position.
     pub(crate) fn at(&self, i: usize) -> Option<char> {
         self.chars.get(i).copied()
+    }
+
+    /// The folded character before a position.
+    pub(crate) fn before(&self, i: usize) -> Option<char> {
+        self.at(i.checked_sub(1)?)
     }
 
     /// The span in the text of a span of folded characters.
@@ -53,24 +80,50 @@ impl Folded {
         self.original.get(start..end).unwrap_or_default().iter().collect()
     }
 
-    /// Whether `word` (already folded) stands at `i`; for Latin words, as a whole word. Gives the end.
+    /// Whether `word` (already folded) stands at `i`; for Latin words, as a whole word. A space in it stands for any
+    /// number of spaces. Gives the end.
     pub(crate) fn word_at(&self, i: usize, word: &str) -> Option<usize> {
         let mut at = i;
+        let mut last = ' ';
         for expected in word.chars() {
             if self.at(at) != Some(expected) {
                 return None;
             }
-            at += 1;
+            at = if expected == ' ' { self.skip_spaces(at) } else { at + 1 };
+            last = expected;
         }
         let latin = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphabetic());
-        let first_joins = latin(word.chars().next()) && latin(i.checked_sub(1).and_then(|p| self.at(p)));
-        let last_joins = latin(word.chars().next_back()) && latin(self.at(at));
+        let first_joins = latin(word.chars().next()) && latin(self.before(i));
+        let last_joins = last.is_ascii_alphabetic() && latin(self.at(at));
         (!first_joins && !last_joins).then_some(at)
     }
 
-    /// The first of `words` that stands at `i`, with its index and end. List longer words first.
+    /// The first of `words` that stands at `i`, with its end. List longer words first.
     pub(crate) fn any_at<'w>(&self, i: usize, words: &[&'w str]) -> Option<(&'w str, usize)> {
         words.iter().find_map(|w| self.word_at(i, w).map(|end| (*w, end)))
+    }
+
+    /// The value of the first word of a table that stands at `i`, with its end. List longer words first.
+    pub(crate) fn lookup<T: Copy>(&self, i: usize, table: &[(&str, T)]) -> Option<(T, usize)> {
+        let first = self.at(i)?;
+        table
+            .iter()
+            .filter(|(word, _)| word.starts_with(first))
+            .find_map(|(word, value)| self.word_at(i, word).map(|end| (*value, end)))
+    }
+
+    /// Where `word` begins when it stands right before `i`, spaces aside.
+    pub(crate) fn word_before(&self, i: usize, word: &str) -> Option<usize> {
+        let end = self.skip_spaces_back(i);
+        let word = word.trim_end();
+        let mut at = end;
+        for expected in word.chars().rev() {
+            if self.before(at) != Some(expected) {
+                return None;
+            }
+            at = if expected == ' ' { self.skip_spaces_back(at) } else { at - 1 };
+        }
+        (self.word_at(at, word) == Some(end)).then_some(at)
     }
 
     /// The position after any spaces at `i`.
@@ -80,6 +133,31 @@ impl Folded {
         }
         i
     }
+
+    /// The position before any spaces that end at `i`.
+    pub(crate) fn skip_spaces_back(&self, mut i: usize) -> usize {
+        while self.before(i) == Some(' ') {
+            i -= 1;
+        }
+        i
+    }
+}
+
+/// Characters that fold one by one: ASCII in both widths, kana and the plain kanji. Nearly every text has no other.
+fn is_simple(c: char) -> bool {
+    matches!(c, ' '..='~' | '\t' | '\n' | '！'..='～' | '\u{3000}'..='\u{3007}' | '〜' | '「'..='】')
+        || matches!(c, 'ぁ'..='ゖ' | 'ァ'..='ー' | '\u{4e00}'..='\u{9fff}')
+}
+
+fn half_width(c: char) -> char {
+    match c {
+        '！'..='～' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+        _ => c,
+    }
+}
+
+fn is_japanese(c: char) -> bool {
+    matches!(c, '々' | '〇' | 'ぁ'..='ゖ' | 'ァ'..='ヺ' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
 }
 
 /// Characters that compatibility normalisation keeps apart and people do not.

@@ -11,8 +11,14 @@ mod amounts;
 mod dates;
 pub(crate) mod fold;
 mod numbers;
+mod quantities;
+mod units;
+
+use std::ops::Range;
 
 use chrono::NaiveDate;
+
+use self::fold::Folded;
 
 use crate::domain::Yen;
 
@@ -145,22 +151,27 @@ pub struct Quantity {
 
 /// Finds everything that is found in a text.
 pub fn read(text: &str, context: &Context) -> Findings {
-    Findings { dates: dates(text, context), amounts: amounts(text), quantities: quantities(text) }
+    let folded = Folded::new(text);
+    let (mut taken, dates): (Vec<Range<usize>>, Vec<Found>) = dates::read(&folded, context).into_iter().unzip();
+    let (priced, amounts): (Vec<Range<usize>>, Vec<Amount>) = amounts::amounts(&folded, &taken).into_iter().unzip();
+    taken.extend(priced);
+    let quantities = quantities::quantities(&folded, &taken);
+    Findings { dates, amounts, quantities }
 }
 
 /// Finds dates and periods, in the order of the text and never overlapping. Weeks run from Monday to Sunday.
 pub fn dates(text: &str, context: &Context) -> Vec<Found> {
-    dates::read(text, context.today)
+    dates::read(&Folded::new(text), context).into_iter().map(|(_, found)| found).collect()
 }
 
 /// Finds amounts of money: numbers with a currency, or with 万 and the like. A bare number is none.
 pub fn amounts(text: &str) -> Vec<Amount> {
-    amounts::amounts(text)
+    read(text, &Context::on(NaiveDate::default())).amounts
 }
 
 /// Finds quantities: numbers with a counter or unit. Amounts and dates are none.
 pub fn quantities(text: &str) -> Vec<Quantity> {
-    amounts::quantities(text)
+    read(text, &Context::on(NaiveDate::default())).quantities
 }
 
 impl Context {
@@ -198,3 +209,6 @@ impl Reading {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,124 +1,241 @@
-//! Dates in digits, shared by both languages: 2026-11-24, 2026/11/24, 12/3, 2026年11月24日, 12月3日, 10日, 令和8年.
+//! Dates in figures, of both languages: 2026-11-24, 20261124, 12/3, 3/4/2026, R8.11.24, Q1.
 
-use chrono::{Datelike, NaiveDate};
-
-use super::calendar;
-use super::{Match, Meaning};
-use crate::reading::Refusal;
+use super::era::Era;
+use super::expr::{Expr, OfMonth, Part, Year};
+use super::{Atom, expr, frames};
 use crate::reading::fold::Folded;
-use crate::reading::numbers;
+use crate::reading::{Context, Reading, numbers};
 
-pub(super) fn at(text: &Folded, i: usize, today: NaiveDate) -> Match {
-    if numbers::joins_left(text, i) || slash_before(text, i) {
+/// Years that four figures can mean.
+const PLAUSIBLE: std::ops::RangeInclusive<u32> = 1900..=2199;
+
+/// What after 3/4 says that it is a fraction, a size or a ratio.
+const AFTER_FRACTION: [&str; 17] = [
+    " of ",
+    "サイズ",
+    "カット",
+    "切",
+    "個",
+    "本",
+    "玉",
+    "箱",
+    "袋",
+    "株",
+    "量",
+    "程度",
+    "ほど",
+    "の量",
+    "の割合",
+    "%",
+    "倍",
+];
+
+/// The date in figures that begins at `i`.
+pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    if let Some(era) = Era::letter_at(text, i) {
+        return era_letter(text, i, era);
+    }
+    if text.at(i) == Some('\'') {
+        let (year, 2, end) = numbers::digits_at(text, i + 1)? else { return None };
+        return year_first(text, end, 2000 + year);
+    }
+    if numbers::joins_left(text, i) || text.before(i).is_some_and(|c| "/#".contains(c)) || dash_joins(text, i) {
         return None;
     }
-    era_year(text, i, today)
-        .or_else(|| separated(text, i, today))
-        .or_else(|| japanese_year(text, i, today))
-        .or_else(|| japanese_month(text, i, today, None))
-        .or_else(|| japanese_day(text, i, today))
-}
-
-fn slash_before(text: &Folded, i: usize) -> bool {
-    i.checked_sub(1).and_then(|p| text.at(p)).is_some_and(|c| c == '/')
-}
-
-fn era_year(text: &Folded, i: usize, today: NaiveDate) -> Match {
-    let (era, at) = text.any_at(i, &["令和", "平成"])?;
-    let (n, at) = match text.word_at(at, "元") {
-        Some(end) => (1, end),
-        None => numbers::small_at(text, at)?,
-    };
-    let at = text.word_at(at, "年")?;
-    let first = if era == "令和" { 2019 } else { 1989 };
-    let year = first + i32::try_from(n).ok()? - 1;
-    within_year(text, at, today, year)
-}
-
-fn japanese_year(text: &Folded, i: usize, today: NaiveDate) -> Match {
-    let (year, digits, at) = numbers::digits_at(text, i)?;
-    let at = text.word_at(at, "年")?;
-    (digits == 4).then_some(())?;
-    within_year(text, at, today, i32::try_from(year).ok()?)
-}
-
-/// After a year: its month and day, its month, or all of it.
-pub(super) fn within_year(text: &Folded, at: usize, today: NaiveDate, year: i32) -> Match {
-    let rest = text.word_at(at, "の").unwrap_or(at);
-    japanese_month(text, rest, today, Some(year)).or_else(|| Some((calendar::year(year)?, at)))
-}
-
-fn japanese_month(text: &Folded, i: usize, today: NaiveDate, year: Option<i32>) -> Match {
-    let (month, at) = numbers::small_at(text, i)?;
-    let at = text.word_at(at, "月")?;
-    // 3月 is March; 3月間 and 3月曜 are no dates of ours.
-    if text.any_at(at, &["間", "曜"]).is_some() {
-        return None;
-    }
-    let refused = Meaning::Refused(Refusal::NoSuchDay);
-    if let Some((day, end)) = numbers::small_at(text, at).and_then(|(d, end)| Some((d, text.word_at(end, "日")?))) {
-        let possible = NaiveDate::from_ymd_opt(2024, month, day).is_some();
-        return Some(match year {
-            _ if !possible => (refused, end),
-            Some(year) => (calendar::day_of(year, month, day), end),
-            None => (calendar::day_in_some_year(today, month, day), end),
-        });
-    }
-    if !(1..=12).contains(&month) {
-        return Some((refused, at));
-    }
-    let first = |year| NaiveDate::from_ymd_opt(year, month, 1);
-    if let Some(end) = text.any_at(at, &["末日", "末"]).map(|m| m.1) {
-        let years = year.map_or_else(|| vec![today.year(), today.year() - 1], |y| vec![y]);
-        let mut ends: Vec<NaiveDate> = years.into_iter().filter_map(|y| calendar::month_end(first(y)?, 0)).collect();
-        ends.sort_by_key(|d| *d > today);
-        return Some((calendar::among(ends.into_iter().map(crate::reading::Reading::Day).collect()), end));
-    }
-    match year {
-        Some(year) => Some((calendar::among(vec![calendar::month_of(year, month)?]), at)),
-        None => Some((calendar::month_in_some_year(today, month), at)),
-    }
-}
-
-/// `10日`, unless it is a length of time.
-fn japanese_day(text: &Folded, i: usize, today: NaiveDate) -> Match {
-    let (day, at) = numbers::small_at(text, i)?;
-    let end = text.word_at(at, "日")?;
-    if text.any_at(end, &["間", "前", "後", "以内", "以上", "ごと", "分", "曜"]).is_some() {
-        return None;
-    }
-    Some((calendar::day_in_some_month(today, day), end))
-}
-
-/// `2026-11-24`, `2026/11/24`, `2026.11.24`, `2026/11`, `12/3`.
-fn separated(text: &Folded, i: usize, today: NaiveDate) -> Match {
-    let (first, first_len, at) = numbers::digits_at(text, i)?;
-    let separator = text.at(at).filter(|c| matches!(c, '-' | '/' | '.'))?;
-    let (second, second_len, end) = numbers::digits_at(text, at + 1)?;
-    if second_len > 2 {
-        return None;
-    }
-    let third = (text.at(end) == Some(separator)).then(|| numbers::digits_at(text, end + 1)).flatten();
-    match (first_len, third) {
-        (4, Some((day, 1..=2, end))) => Some((calendar::day_of(i32::try_from(first).ok()?, second, day), end)),
-        (4, None) if separator != '.' => {
-            let whole = calendar::month_of(i32::try_from(first).ok()?, second);
-            Some((whole.map_or(Meaning::Refused(Refusal::NoSuchDay), |r| calendar::among(vec![r])), end))
-        }
-        (1..=2, Some((year, 4, end))) if separator == '/' => {
-            let year = i32::try_from(year).ok()?;
-            let (month, day) = month_first(first, second);
-            Some((calendar::day_of(year, month, day), end))
-        }
-        (1..=2, None) if separator == '/' => {
-            let (month, day) = month_first(first, second);
-            Some((calendar::day_in_some_year(today, month, day), end))
-        }
+    let (first, len, end) = numbers::digits_at(text, i)?;
+    match len {
+        8 => compact(text, first, end),
+        4 => year_first(text, end, first),
+        1 | 2 => short(text, i, first, end, context),
         _ => None,
     }
 }
 
-/// The month stands first, unless no month can be meant.
-fn month_first(first: u32, second: u32) -> (u32, u32) {
-    if first > 12 && second <= 12 { (second, first) } else { (first, second) }
+/// A dash before that follows a digit or letter: telephone numbers, codes. A date before it is a range's first end.
+fn dash_joins(text: &Folded, i: usize) -> bool {
+    let Some('-') = text.before(i) else { return false };
+    let mut start = i - 1;
+    while text.before(start).is_some_and(|c| c.is_ascii_alphanumeric()) {
+        start -= 1;
+    }
+    let word: Vec<char> = text.chars().get(start..i - 1).unwrap_or_default().to_vec();
+    // 0120-11-1124, abc-11/24; but 11/1-11/10 and Nov-11.
+    !word.is_empty()
+        && text.before(start).is_none_or(|c| !"/-".contains(c))
+        && !text.chars().get(i..).is_some_and(slashed)
+}
+
+fn slashed(rest: &[char]) -> bool {
+    rest.iter().find(|c| !c.is_ascii_digit()) == Some(&'/')
+}
+
+fn ymd(year: u32, month: u32, day: u32) -> Expr {
+    Expr::in_month(i32::try_from(year).ok().map(Year::Calendar), Some(month), OfMonth::Day(day))
+}
+
+/// 20261124; other numbers of eight figures are no dates.
+fn compact(text: &Folded, value: u32, end: usize) -> Option<Atom> {
+    let (year, month, day) = (value / 10_000, value / 100 % 100, value % 100);
+    let real = chrono::NaiveDate::from_ymd_opt(i32::try_from(year).ok()?, month, day).is_some();
+    let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && !"-/,.".contains(c));
+    (PLAUSIBLE.contains(&year) && real && ends).then(|| Atom::new(ymd(year, month, day), end))
+}
+
+/// After a year: `-11-24`, `/11/24`, `.11.24`, `/11`.
+fn year_first(text: &Folded, at: usize, year: u32) -> Option<Atom> {
+    let separator = text.at(at).filter(|c| "-/.".contains(*c) && PLAUSIBLE.contains(&year))?;
+    let (month, 1..=2, end) = numbers::digits_at(text, at + 1)? else { return None };
+    let goes_on = |end: usize| text.at(end) == Some(separator) && text.at(end + 1).is_some_and(|c| c.is_ascii_digit());
+    let letter = |end: usize| text.at(end).is_some_and(|c| c.is_ascii_alphanumeric());
+    if !goes_on(end) {
+        let whole = separator != '.' && !letter(end);
+        return whole.then(|| Atom::new(Expr { part: Part::OfMonth(OfMonth::Whole), ..ymd(year, month, 1) }, end));
+    }
+    let (day, 1..=2, end) = numbers::digits_at(text, end + 1)? else { return None };
+    let another = text.at(end + 1).is_some_and(|c| c.is_ascii_digit()) && !spans_to_year(text, end + 1);
+    let part = letter(end) || (text.at(end) == Some(separator) && another);
+    (!part).then(|| Atom::new(ymd(year, month, day), end))
+}
+
+/// Four figures: the other end of 2026/11/1-2026/11/10.
+fn spans_to_year(text: &Folded, at: usize) -> bool {
+    numbers::digits_at(text, at).is_some_and(|(year, len, _)| len == 4 && PLAUSIBLE.contains(&year))
+}
+
+/// 12/3, 3/4/2026, 11/24/26, 10/2026, 11-24-2026.
+fn short(text: &Folded, i: usize, first: u32, at: usize, context: &Context) -> Option<Atom> {
+    let spaced = text.any_at(at, &[" / "]).map(|(_, next)| ('/', next));
+    let (separator, next) = spaced.or_else(|| text.at(at).filter(|c| "-/.".contains(*c)).map(|c| (c, at + 1)))?;
+    let (second, len, end) = numbers::digits_at(text, next)?;
+    if separator == '/' && len == 4 && (1..=12).contains(&first) && PLAUSIBLE.contains(&second) {
+        let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && !"/-".contains(c));
+        return ends.then(|| Atom::new(Expr { part: Part::OfMonth(OfMonth::Whole), ..ymd(second, first, 1) }, end));
+    }
+    if len > 2 {
+        return None;
+    }
+    let third = if text.at(end) == Some(separator) { numbers::digits_at(text, end + 1) } else { None };
+    match third {
+        // 24.11.2026 is written where the day stands first.
+        Some((year, 4, end)) if separator == '.' => {
+            let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && c != '.');
+            let dated = PLAUSIBLE.contains(&year) && is_near_day(second, first) && ends;
+            dated.then(|| Atom::new(ymd(year, second, first), end))
+        }
+        Some((year, 4, end)) if PLAUSIBLE.contains(&year) => with_year_last(text, first, second, year, end, context),
+        Some((third, 2, end)) if separator == '/' && text.is_japanese() => {
+            let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && c != '/');
+            (ends && is_day(second, third)).then(|| Atom::new(ymd(2000 + first, second, third), end))
+        }
+        Some((year, 2, end)) if separator == '/' => with_year_last(text, first, second, 2000 + year, end, context),
+        None if separator == '/' => month_day(text, i, first, second, end, context),
+        _ => None,
+    }
+}
+
+fn is_day(month: u32, day: u32) -> bool {
+    // 2024 has every day.
+    chrono::NaiveDate::from_ymd_opt(2024, month, day).is_some()
+}
+
+fn is_near_day(month: u32, day: u32) -> bool {
+    (1..=12).contains(&month) && (1..=39).contains(&day)
+}
+
+/// 3/4/2026: month/day or day/month, both where both are dates; what has happened first.
+fn with_year_last(text: &Folded, first: u32, second: u32, year: u32, end: usize, context: &Context) -> Option<Atom> {
+    if text.at(end).is_some_and(|c| c.is_ascii_alphanumeric() || "/-".contains(c)) {
+        return None;
+    }
+    let day = |month, day| chrono::NaiveDate::from_ymd_opt(i32::try_from(year).ok()?, month, day);
+    let mut days: Vec<_> = [day(first, second), day(second, first)].into_iter().flatten().collect();
+    days.sort_by_key(|d| expr::nearness(Reading::Day(*d), context.today));
+    days.dedup();
+    if days.is_empty() {
+        let dated = is_near_day(first, second) || is_near_day(second, first);
+        return dated.then(|| Atom::new(ymd(year, first, second), end));
+    }
+    Atom::one(Part::Given(days.into_iter().map(Reading::Day).collect()).into(), end)
+}
+
+/// 12/3: in a sentence without Japanese also the third of December's other order.
+fn month_day(text: &Folded, i: usize, first: u32, second: u32, end: usize, context: &Context) -> Option<Atom> {
+    let next = text.at(end);
+    let goes_on = next.is_some_and(|c| c.is_ascii_alphabetic() || "/%".contains(c))
+        || (next.is_some_and(|c| ",.".contains(c)) && text.at(end + 1).is_some_and(|c| c.is_ascii_digit()));
+    let ratio = (first, second) == (24, 7) || text.any_at(end, &AFTER_FRACTION).is_some();
+    // 1 1/2 boxes.
+    let mixed = text.before(i) == Some(' ')
+        && text.before(i - 1).is_some_and(|c| c.is_ascii_digit())
+        && first < second
+        && super::counted(text, end);
+    if goes_on || ratio || mixed {
+        return None;
+    }
+    let month_day = |month, day| Expr::in_month(None, Some(month), OfMonth::Day(day));
+    let mut exprs = Vec::new();
+    if is_day(first, second) {
+        exprs.push(month_day(first, second));
+    }
+    if !text.is_japanese() && first != second && is_day(second, first) {
+        exprs.push(month_day(second, first));
+    }
+    if exprs.is_empty() && (is_near_day(first, second) || (!text.is_japanese() && is_near_day(second, first))) {
+        exprs.push(month_day(first, second));
+    }
+    if exprs.is_empty() {
+        return None;
+    }
+    match frames::year_after(text, end, context) {
+        Some((year, end)) => {
+            exprs.iter_mut().for_each(|e| e.year = Some(year));
+            Some(Atom { exprs, shares: true, ..Atom::nothing(end) })
+        }
+        None => Some(Atom { exprs, day_may_follow: true, ..Atom::nothing(end) }),
+    }
+}
+
+/// `12/3` after a year.
+pub(super) fn month_and_day(text: &Folded, i: usize) -> Option<(u32, u32, usize)> {
+    let (month, 1..=2, at) = numbers::digits_at(text, i)? else { return None };
+    let (day, 1..=2, end) = numbers::digits_at(text, text.word_at(at, "/")?)? else { return None };
+    let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && c != '/');
+    (ends && is_near_day(month, day)).then_some((month, day, end))
+}
+
+/// R8.11.24, H31/4/30.
+fn era_letter(text: &Folded, i: usize, era: Era) -> Option<Atom> {
+    if text.before(i).is_some_and(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
+        return None;
+    }
+    let (n, 1..=2, at) = numbers::digits_at(text, i + 1)? else { return None };
+    let separator = text.at(at).filter(|c| "./".contains(*c))?;
+    let (month, 1..=2, at) = numbers::digits_at(text, at + 1)? else { return None };
+    if text.at(at) != Some(separator) {
+        return None;
+    }
+    let (day, 1..=2, end) = numbers::digits_at(text, at + 1)? else { return None };
+    let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && !"./".contains(c));
+    let year = Year::Era(era, i32::try_from(n).ok()?);
+    ends.then(|| Atom::new(Expr::in_month(Some(year), Some(month), OfMonth::Day(day)), end))
+}
+
+/// `第1四半期`, `Q1`, `1Q`. The first quarter is 0.
+pub(super) fn quarter(text: &Folded, i: usize) -> Option<(u32, usize)> {
+    let latin = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    let (n, end) = if let Some(at) = text.word_at(i, "第") {
+        // One character: 第三四半期 is not the thirty-fourth.
+        let n = text.at(at).and_then(|c| {
+            c.to_digit(10).or_else(|| "〇一二三四".chars().zip(0..).find(|(k, _)| *k == c).map(|(_, n)| n))
+        })?;
+        (n, text.word_at(at + 1, "四半期")?)
+    } else if text.at(i) == Some('q') {
+        let (n, 1, end) = numbers::digits_at(text, i + 1)? else { return None };
+        (n, end)
+    } else {
+        let (n, 1, end) = numbers::digits_at(text, i)? else { return None };
+        (n, text.word_at(end, "q")?)
+    };
+    let alone = text.at(i) == Some('第') || (!latin(text.before(i)) && !latin(text.at(end)));
+    ((1..=4).contains(&n) && alone).then(|| (n - 1, end))
 }

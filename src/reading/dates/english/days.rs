@@ -1,0 +1,250 @@
+//! Days and months by name and number: "Nov 24", "the 24th of November 2026", "the second Tuesday", "the 3rd".
+
+use super::{ANNOUNCING, the, weekday_name};
+use crate::reading::dates::Atom;
+use crate::reading::dates::expr::{Expr, OfMonth, Year};
+use crate::reading::dates::frames::{self, Frame, frame_at};
+use crate::reading::fold::Folded;
+use crate::reading::{Context, numbers};
+
+const ORDINALS: [(&str, u32); 22] = [
+    ("first", 1),
+    ("second", 2),
+    ("third", 3),
+    ("fourth", 4),
+    ("fifth", 5),
+    ("sixth", 6),
+    ("seventh", 7),
+    ("eighth", 8),
+    ("ninth", 9),
+    ("tenth", 10),
+    ("eleventh", 11),
+    ("twelfth", 12),
+    ("thirteenth", 13),
+    ("fourteenth", 14),
+    ("fifteenth", 15),
+    ("sixteenth", 16),
+    ("seventeenth", 17),
+    ("eighteenth", 18),
+    ("nineteenth", 19),
+    ("twentieth", 20),
+    ("thirtieth", 30),
+    ("last", 0),
+];
+/// Nouns after which a month's name is one: "March total".
+const REPORTED: [&str; 14] = [
+    "total",
+    "totals",
+    "sales",
+    "figures",
+    "orders",
+    "report",
+    "numbers",
+    "revenue",
+    "registrations",
+    "results",
+    "invoices",
+    "data",
+    "vs",
+    "and",
+];
+
+/// "Nov 24", "November 24th, 2026", "Nov 24 last year", "November", "November 2026".
+pub(super) fn month_day(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    let (month, end) = frames::month_at(text, i)?;
+    let at = text.skip_spaces(end);
+    let day = numbers::digits_at(text, at)
+        .filter(|(_, len, _)| *len <= 2)
+        .map(|(day, _, end)| (day, suffix(text, end).unwrap_or(end)))
+        .filter(|(_, end)| text.at(*end).is_none_or(|c| !c.is_ascii_alphanumeric() && !"/%".contains(c)))
+        .filter(|(_, end)| {
+            !(text.at(*end).is_some_and(|c| ",.:".contains(c)) && text.at(end + 1).is_some_and(|c| c.is_ascii_digit()))
+        })
+        .or_else(|| ordinal_at(text, text.word_at(at, "the ").unwrap_or(at)).filter(|(n, _)| at > end && *n > 0));
+    if let Some((day, end)) = day {
+        return Some(dated(text, month, day, end, context));
+    }
+    let (frame, end) = frame_at(text, i, context)?;
+    let Frame::Month { year, .. } = frame else { return None };
+    if year.is_none() && !is_month_name(text, i, end) {
+        return None;
+    }
+    let atom = Atom::new(frame.whole(context)?, end);
+    Some(if year.is_some() { atom.sharing() } else { atom })
+}
+
+/// "May", "march", "jan" are words or names too; then something else must say that a month is meant.
+fn is_month_name(text: &Folded, i: usize, end: usize) -> bool {
+    let long = end - i > 4 && text.word_at(i, "march").is_none();
+    let sure = long || text.any_at(i, &["sept", "nov", "oct", "feb", "aug", "june", "july"]).is_some();
+    let next = text.skip_spaces(end);
+    let announced = ANNOUNCING.iter().any(|w| text.word_before(i, w).is_some());
+    let listed = text.any_at(next, &["-", "~", "to ", "and ", "through ", "or "]);
+    let listed = listed.is_some_and(|(_, next)| frames::month_at(text, text.skip_spaces(next)).is_some());
+    let books = text.any_at(next, &["books", "calendar", "edition", "issue"]).is_some();
+    let alone = i == 0 && text.at(next).is_none();
+    !books && (sure || announced || listed || alone || text.any_at(next, &REPORTED).is_some())
+}
+
+pub(super) fn dated(text: &Folded, month: u32, day: u32, end: usize, context: &Context) -> Atom {
+    let of = |year| Expr::in_month(year, Some(month), OfMonth::Day(day));
+    match frames::year_after(text, end, context) {
+        Some((year, end)) => Atom::new(of(Some(year)), end).sharing(),
+        None => Atom { day_may_follow: true, ..Atom::new(of(None), end) },
+    }
+}
+
+/// "24 Nov", "the 24th of November", "24-Nov-2026", "3" in "3-5 November".
+pub(super) fn day_month(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    let at = the(text, i);
+    let (day, digits) = match numbers::digits_at(text, at) {
+        Some((day, 1..=2, end)) => (day, end),
+        _ => ordinal_at(text, at)?,
+    };
+    let end = suffix(text, digits).unwrap_or(digits);
+    if let Some('-') = text.at(end) {
+        let (month, after) = frames::month_at(text, end + 1).unwrap_or((0, end));
+        if let (1.., Some((year, 4, stop))) = (month, numbers::digits_at(text, after + 1)) {
+            let year = i32::try_from(year).ok().map(Year::Calendar);
+            let dashed = text.at(after) == Some('-');
+            return dashed.then(|| Atom::new(Expr::in_month(year, Some(month), OfMonth::Day(day)), stop));
+        }
+    }
+    let spaced = text.skip_spaces(end);
+    let of = text.word_at(spaced, "of ").unwrap_or(spaced);
+    if day > 0
+        && (1..=99).contains(&day)
+        && let Some((month, after)) = frames::month_at(text, of)
+    {
+        let atom = dated(text, month, day, after, context);
+        return Some(Atom { day_may_follow: false, ..atom.sharing() });
+    }
+    // 3-5 November, "3 and 5 November".
+    let (_, next) = text.any_at(spaced, &["-", "~", "to ", "through ", "and ", "& ", ", ", "or "])?;
+    let (other, 1..=2, after) = numbers::digits_at(text, text.skip_spaces(next))? else { return None };
+    let after = suffix(text, after).unwrap_or(after);
+    let named = frames::month_at(text, text.skip_spaces(after)).is_some()
+        || day_month(text, text.skip_spaces(next), context).is_some();
+    let days = (1..=31).contains(&day) && (1..=31).contains(&other) && digits > at;
+    (named && days && !numbers::joins_left(text, i))
+        .then(|| Atom::new(Expr::in_month(None, None, OfMonth::Day(day)), end))
+}
+
+/// `st`, `nd`, `rd`, `th` after figures.
+fn suffix(text: &Folded, at: usize) -> Option<usize> {
+    text.any_at(at, &["st", "nd", "rd", "th"])
+        .filter(|(_, end)| text.at(*end).is_none_or(|c| !c.is_ascii_alphanumeric()))
+        .filter(|_| text.before(at).is_some_and(|c| c.is_ascii_digit()))
+        .map(|(_, end)| end)
+}
+
+/// `3rd`, "third", "twenty-fourth"; "last" is 0.
+pub(super) fn ordinal_at(text: &Folded, i: usize) -> Option<(u32, usize)> {
+    if let Some((n, 1..=2, end)) = numbers::digits_at(text, i) {
+        return Some((n, suffix(text, end)?)).filter(|(n, _)| *n > 0);
+    }
+    if let Some((tens, end)) = text.lookup(i, &[("twenty", 20), ("thirty", 30)]) {
+        let at = if text.at(end) == Some('-') { end + 1 } else { text.skip_spaces(end) };
+        let (ones, end) = text.lookup(at, &ORDINALS).filter(|(n, _)| (1..10).contains(n))?;
+        return Some((tens + ones, end));
+    }
+    text.lookup(i, &ORDINALS)
+}
+
+/// "The second Tuesday", "the last Friday of November".
+pub(super) fn nth_weekday(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    let at = the(text, i);
+    let (n, end) = ordinal_at(text, at)?;
+    let (weekday, end) = weekday_name(text, text.skip_spaces(end))?;
+    let part = match n {
+        0 => OfMonth::LastWeekday(weekday),
+        1..=5 => OfMonth::Nth(n, weekday),
+        _ => return None,
+    };
+    if let Some((_, of)) = text.any_at(text.skip_spaces(end), &["of ", "in "])
+        && let Some((frame, after)) = frame_at(text, of, context)
+        && let Some(expr) = frame.part_of_month(part)
+    {
+        return Some(Atom::new(expr, after).sharing());
+    }
+    (at > i || n > 0).then(|| Atom::new(Expr::in_month(None, None, part), end))
+}
+
+/// "The 3rd", "the 10th of last month", "the 10th two months ago".
+pub(super) fn ordinal(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    let at = the(text, i);
+    let (day, end) = ordinal_at(text, at).filter(|(n, _)| *n > 0)?;
+    let of = text.skip_spaces(end);
+    let of = text.any_at(of, &["of ", "in "]).map_or(of, |(_, of)| of);
+    if let Some((frame @ (Frame::Month { .. } | Frame::TheMonth), after)) =
+        frame_at(text, of, context).filter(|_| of > end)
+    {
+        return Some(Atom::new(frame.part_of_month(OfMonth::Day(day))?, after).sharing());
+    }
+    let figures = text.at(at).is_some_and(|c| c.is_ascii_digit());
+    let the = at > i;
+    let on = text.word_before(i, "on").is_some();
+    let listed =
+        ["and", "to", "or", "through", "since", "until", "by"].iter().any(|w| text.word_before(i, w).is_some());
+    let said = if figures { the || on || listed } else { the && (on || day > 20 || is_closed(text, end)) };
+    (said && !names_a_thing(text, end, figures)).then(|| Atom::new(Expr::in_month(None, None, OfMonth::Day(day)), end))
+}
+
+fn is_closed(text: &Folded, end: usize) -> bool {
+    text.at(end).is_none_or(|c| ",.;:!?)".contains(c)) && text.before(end) != Some('d')
+}
+
+/// The word after an ordinal is what is counted: "the 3rd customer".
+fn names_a_thing(text: &Folded, end: usize, figures: bool) -> bool {
+    const THINGS: [&str; 44] = [
+        "one",
+        "customer",
+        "customers",
+        "row",
+        "entry",
+        "item",
+        "order",
+        "floor",
+        "party",
+        "prize",
+        "person",
+        "client",
+        "time",
+        "box",
+        "batch",
+        "line",
+        "option",
+        "sale",
+        "invoice",
+        "largest",
+        "biggest",
+        "best",
+        "place",
+        "avenue",
+        "street",
+        "half",
+        "quarter",
+        "week",
+        "month",
+        "year",
+        "day",
+        "try",
+        "attempt",
+        "class",
+        "grade",
+        "edition",
+        "anniversary",
+        "birthday",
+        "most",
+        "store",
+        "shop",
+        "branch",
+        "delivery",
+        "visit",
+    ];
+    let next = text.skip_spaces(end);
+    if next == end && text.at(end) == Some('-') {
+        return true;
+    }
+    text.any_at(next, &THINGS).is_some() || (!figures && text.at(next).is_some_and(|c| c.is_ascii_alphabetic()))
+}

@@ -1,0 +1,387 @@
+//! Longer times and what points into them: "the first half of 2026", "the last 10 days", "two weeks ago", "last week's
+//! Tuesday".
+
+use chrono::{Datelike, Weekday};
+
+use super::days::ordinal_at;
+use super::{the, weekday_name};
+use crate::reading::dates::calendar::{self, Unit};
+use crate::reading::dates::expr::{self, Expr, OfMonth, OfYear, Part, Year};
+use crate::reading::dates::frames::{self, Frame, frame_at};
+use crate::reading::dates::lengths::{self, Length};
+use crate::reading::dates::{self, Atom, atom_at, written};
+use crate::reading::fold::Folded;
+use crate::reading::{Context, Reading, numbers};
+
+// --- days beside others
+
+/// "The day after Nov 3".
+pub(super) fn beside(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    let (by, at) = text.lookup(the(text, i), &[("day after ", 1), ("day before ", -1)])?;
+    let mut atom = atom_at(text, at, context)?;
+    atom.exprs.iter_mut().for_each(|e| e.beside += by);
+    Some(Atom { day_may_follow: false, ..atom })
+}
+
+/// "Year to date", MTD.
+pub(super) fn to_date(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    const WORDS: [(&str, (Unit, bool)); 8] = [
+        ("year to date", (Unit::Year, false)),
+        ("year-to-date", (Unit::Year, false)),
+        ("ytd", (Unit::Year, false)),
+        ("month to date", (Unit::Month, false)),
+        ("month-to-date", (Unit::Month, false)),
+        ("mtd", (Unit::Month, false)),
+        ("quarter to date", (Unit::Month, true)),
+        ("qtd", (Unit::Month, true)),
+    ];
+    let ((unit, quarter), end) = text.lookup(i, &WORDS)?;
+    let whole = if quarter { dates::quarter(context, 0) } else { calendar::whole(context.today, unit, 0) };
+    Atom::one(Expr::given(Reading::Range(whole?.0, context.today)), end)
+}
+
+/// "This day last year", "the same month last year".
+pub(super) fn this_day(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    let (month, at) = text.lookup(
+        the(text, i),
+        &[("this day ", false), ("same day ", false), ("this month ", true), ("same month ", true)],
+    )?;
+    match frame_at(text, at, context)? {
+        (Frame::Year(Year::Calendar(year)), end) if month => {
+            Atom::one(Expr::in_month(Some(Year::Calendar(year)), Some(context.today.month()), OfMonth::Whole), end)
+        }
+        (Frame::Year(Year::Calendar(year)), end) => {
+            let years = i64::from(year) - i64::from(context.today.year());
+            Atom::one(Expr::day(calendar::shifted(context.today, Unit::Year, years))?, end)
+        }
+        (Frame::Month { year: Some(Year::Calendar(year)), month: m }, end) if !month => {
+            let months = (i64::from(year) - i64::from(context.today.year())) * 12 + i64::from(m);
+            let by = months - i64::from(context.today.month());
+            Atom::one(Expr::day(calendar::shifted(context.today, Unit::Month, by))?, end)
+        }
+        _ => None,
+    }
+}
+
+/// "The week of Nov 16", "w/c 16 November", "the week ending Nov 22".
+pub(super) fn week_of(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    let (_, at) = text.any_at(
+        the(text, i),
+        &["week of ", "week commencing ", "week beginning ", "week starting ", "week ending ", "w/c "],
+    )?;
+    let atom = atom_at(text, at, context)?;
+    if !atom.exprs.iter().all(dates::is_day) {
+        return None;
+    }
+    Some(dates::mapped(&atom, atom.end, context, |r| {
+        calendar::week(calendar::monday(r.start()?)?).map(|(a, b)| Reading::Range(a, b))
+    }))
+}
+
+// --- parts of months, quarters and years
+
+/// "The first half of 2026", "the second quarter of 2025", Q1, H2, "early November".
+pub(super) fn part_of_frame(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    const THIRDS: [(&str, u32); 6] =
+        [("early ", 0), ("mid-", 1), ("mid ", 1), ("middle of ", 1), ("late ", 2), ("mid", 1)];
+    if let Some((third, at)) = text.lookup(i, &THIRDS) {
+        let at = text.any_at(at, &["in ", "of "]).map_or(at, |(_, at)| at);
+        let (frame, end) = frame_at(text, at, context)?;
+        return Atom::one(frame.part_of_month(OfMonth::Third(third))?, end);
+    }
+    if let Some((n, end)) = written::quarter(text, i) {
+        return quarter(text, n, end, context);
+    }
+    if let (Some('h'), Some((n @ 1..=2, 1, end))) = (text.at(i), numbers::digits_at(text, i + 1)) {
+        let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric());
+        let (year, end) = year_of_part(text, end, context).map_or((None, end), |(y, end)| (Some(y), end));
+        return ends.then(|| Atom { shares: year.is_some(), ..Atom::systems(year, |s| OfYear::Term(n - 1, s), end) });
+    }
+    if let Some((Frame::Year(year @ Year::Fiscal(_)), end)) = frames::named_year(text, i) {
+        let at = text.skip_spaces(end);
+        return match written::quarter(text, at) {
+            Some((n, end)) => Some(Atom::systems(Some(year), |s| OfYear::Quarter(n, s), end)),
+            None => Atom::one(Expr::in_year(Some(year), OfYear::Whole), end),
+        };
+    }
+    let (n, at) = ordinal_at(text, the(text, i))?;
+    let at = text.skip_spaces(at);
+    if let (Some(end), 1..=4) = (text.word_at(at, "quarter"), n) {
+        return quarter(text, n - 1, end, context);
+    }
+    let end = text.word_at(at, "half of ")?;
+    let half = n.checked_sub(1).filter(|n| *n < 2)?;
+    let (frame, end) = frame_at(text, end, context)?;
+    if let Some(expr) = frame.part_of_month(OfMonth::Half(half)) {
+        return Atom::one(expr, end);
+    }
+    let year = match frame {
+        Frame::Year(year) => year,
+        Frame::TheYear => Year::Calendar(context.today.year()),
+        Frame::TheFiscalYear => Year::Fiscal(calendar::fiscal_year(context.today, expr::fiscal_start(context))?),
+        _ => return None,
+    };
+    Atom::one(Expr::in_year(Some(year), OfYear::Half(half)), end)
+}
+
+fn quarter(text: &Folded, n: u32, end: usize, context: &Context) -> Option<Atom> {
+    let (year, end) = year_of_part(text, end, context).map_or((None, end), |(y, end)| (Some(y), end));
+    Some(Atom { shares: year.is_some(), ..Atom::systems(year, |s| OfYear::Quarter(n, s), end) })
+}
+
+fn year_of_part(text: &Folded, end: usize, context: &Context) -> Option<(Year, usize)> {
+    frames::year_after(text, end, context).or_else(|| {
+        let at = text.skip_spaces(end);
+        let at = text.word_at(at, "of ").unwrap_or(at);
+        match frame_at(text, at, context)? {
+            (Frame::Year(year), after) if at > end => Some((year, after)),
+            (Frame::TheFiscalYear, after) if at > end => {
+                Some((Year::Fiscal(calendar::fiscal_year(context.today, expr::fiscal_start(context))?), after))
+            }
+            _ => None,
+        }
+    })
+}
+
+/// "The end of last month", "month-end", EOM, "the start of the year".
+pub(super) fn edge(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    const EDGES: [(&str, bool); 6] = [
+        ("end of ", true),
+        ("close of ", true),
+        ("last day of ", true),
+        ("beginning of ", false),
+        ("start of ", false),
+        ("first day of ", false),
+    ];
+    const ALONE: [(&str, Frame); 9] = [
+        ("month-end", Frame::TheMonth),
+        ("month end", Frame::TheMonth),
+        ("eom", Frame::TheMonth),
+        ("year-end", Frame::TheYear),
+        ("year end", Frame::TheYear),
+        ("quarter-end", Frame::TheQuarter),
+        ("quarter end", Frame::TheQuarter),
+        ("fiscal year end", Frame::TheFiscalYear),
+        ("fiscal year-end", Frame::TheFiscalYear),
+    ];
+    if let Some((frame, end)) = text.lookup(i, &ALONE) {
+        return Atom::one(edge_of(frame, true, context)?, end);
+    }
+    let (last, at) = text.lookup(the(text, i), &EDGES)?;
+    let (frame, end) = frame_at(text, at, context)?;
+    Atom::one(edge_of(frame, last, context)?, end)
+}
+
+fn edge_of(frame: Frame, last: bool, context: &Context) -> Option<Expr> {
+    let of_month = if last { OfMonth::Last } else { OfMonth::First };
+    let of_year = if last { OfYear::Last } else { OfYear::First };
+    match frame {
+        Frame::Month { .. } | Frame::TheMonth => frame.part_of_month(of_month),
+        Frame::Year(year) => Some(Expr::in_year(Some(year), of_year)),
+        Frame::TheYear => Some(Expr::in_year(None, of_year)),
+        Frame::TheFiscalYear => dates::unnamed_fiscal_year(of_year, context),
+        Frame::TheQuarter => dates::unnamed_quarter(last, context),
+        Frame::Quarter(by) => {
+            let (first, end) = dates::quarter(context, by)?;
+            Expr::day(Some(if last { end } else { first }))
+        }
+        Frame::Week(monday) => Expr::day(if last { calendar::days(monday, 6) } else { Some(monday) }),
+    }
+}
+
+// --- lengths
+
+/// "The last 10 days", "past two weeks", "the past month".
+pub(super) fn recent(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    let (word, at) = text.any_at(the(text, i), &["last ", "past ", "previous "])?;
+    let (n, unit, end) = match frames::count_of(text, at).filter(|_| text.any_at(at, &["a ", "an "]).is_none()) {
+        Some(counted) => counted,
+        // "The past week" is so long a time; "last week" is that week.
+        None if word == "past " || text.word_at(at, "fortnight").is_some() => {
+            const UNITS: [(&str, (i64, Unit)); 5] = [
+                ("week", (1, Unit::Week)),
+                ("fortnight", (2, Unit::Week)),
+                ("month", (1, Unit::Month)),
+                ("year", (1, Unit::Year)),
+                ("day", (1, Unit::Day)),
+            ];
+            let ((n, unit), end) = text.lookup(at, &UNITS)?;
+            (n, unit, end)
+        }
+        None => return None,
+    };
+    lengths::recent(Length { n, unit, marked: true, end }, context)
+}
+
+/// "3 days ago", "in 3 days", "two weeks from today", "3 days from Nov 1", "a week on Tuesday".
+pub(super) fn counted(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    if let Some(at) = text.word_at(i, "in ") {
+        let (n, unit, end) = frames::count_of(text, at)?;
+        let open =
+            text.any_at(text.skip_spaces(end), &["a row", "advance", "'"]).is_some() || text.at(end) == Some('\'');
+        return if open { None } else { ahead(n, unit, end, context) };
+    }
+    let (n, unit, at) = frames::count_of(text, i)?;
+    let next = text.skip_spaces(at);
+    if let Some(end) = text.word_at(next, "ago") {
+        return ago(text, n, unit, end, context);
+    }
+    if let Some((_, end)) = text.any_at(next, &["from now", "from today", "later today"]) {
+        return if text.word_at(next, "later today").is_some() { None } else { ahead(n, unit, end, context) };
+    }
+    if let Some((_, from)) =
+        text.any_at(next, &["from ", "starting on ", "starting from ", "starting ", "beginning ", "on "])
+    {
+        let on = text.word_at(next, "on ").is_some();
+        let atom = atom_at(text, from, context)?;
+        if atom.exprs.is_empty() {
+            return None;
+        }
+        let near = atom.exprs.iter().all(|e| matches!(e.part, Part::Weekday(_)) && e.week.is_none());
+        if near && (on || unit != Unit::Day) {
+            return weekday_ahead(&atom, n, unit, context);
+        }
+        let length = Length { n, unit, marked: true, end: atom.end };
+        let days = !on && atom.exprs.iter().all(dates::is_day);
+        return days.then(|| dates::mapped(&atom, atom.end, context, |r| dates::span_of(r.start()?, length)));
+    }
+    None
+}
+
+/// "A week on Tuesday": so many weeks after the next one.
+fn weekday_ahead(atom: &Atom, n: i64, unit: Unit, context: &Context) -> Option<Atom> {
+    let Some(Part::Weekday(weekday)) = atom.exprs.first().map(|e| e.part.clone()) else { return None };
+    let next = calendar::on_or_after(context.today.succ_opt()?, weekday)?;
+    Atom::one(Expr::day(calendar::shifted(next, unit, n))?, atom.end)
+}
+
+fn ahead(n: i64, unit: Unit, end: usize, context: &Context) -> Option<Atom> {
+    let day = calendar::shifted(context.today, unit, n)?;
+    Atom::one(Expr::day(Some(day))?, end)
+}
+
+fn ago(text: &Folded, n: i64, unit: Unit, end: usize, context: &Context) -> Option<Atom> {
+    let by = n.checked_neg()?;
+    let day = calendar::shifted(context.today, unit, by);
+    if let Some(end) = text.word_at(text.skip_spaces(end), "today") {
+        return Atom::one(Expr::day(day)?, end);
+    }
+    if unit == Unit::Day {
+        return Atom::one(Expr::day(day)?, end);
+    }
+    let frame = frames::away(unit, by, context)?;
+    within(text, frame, end).or_else(|| Atom::one(lengths::day_or_period(unit, by, context)?, end))
+}
+
+// --- weeks, months and years with what follows them
+
+/// "Last week", "last week's Tuesday", "last month on the 10th", "last Tuesday", "last November", "the weekend".
+pub(super) fn sided(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    if let Some(atom) = weekend(text, i, context) {
+        return Some(atom);
+    }
+    let past = text.any_at(i, &["this past ", "this coming "]);
+    if let Some((word, at)) = past {
+        let (weekday, end) = weekday_name(text, at)?;
+        let day = if word == "this past " {
+            calendar::up_to(context.today.pred_opt()?, weekday)
+        } else {
+            calendar::on_or_after(context.today.succ_opt()?, weekday)
+        };
+        return Atom::one(Expr::day(day)?, end);
+    }
+    if let Some((frame @ (Frame::Week(_) | Frame::Month { .. } | Frame::Quarter(_) | Frame::Year(_)), end)) =
+        frame_at(text, i, context)
+    {
+        // Months and years by name are read further on, where more is asked of them.
+        let named = text.lookup(i, &frames::MONTHS).is_some() || text.at(i).is_some_and(|c| c.is_ascii_digit());
+        let counted = frames::count_of(text, i).is_some();
+        if !named && !counted {
+            return within(text, frame, end).or_else(|| Atom::one(frame.whole(context)?, end));
+        }
+    }
+    let (by, at) = text.lookup(i, &frames::SIDES)?;
+    if let Some((weekday, end)) = weekday_name(text, at) {
+        return last_of_month(text, by, weekday, end, context)
+            .or_else(|| Atom::one(sided_weekday(by, weekday, context)?, end));
+    }
+    let (month, end) = frames::month_at(text, at)?;
+    sided_month(by, month, end, context)
+}
+
+/// A day that is named after its week or month: "last week on Thursday", "last month on the 10th".
+fn within(text: &Folded, frame: Frame, end: usize) -> Option<Atom> {
+    let at = text.word_at(end, "'s").unwrap_or(end);
+    let at = text.skip_spaces(text.word_at(text.skip_spaces(at), ",").unwrap_or(at));
+    let on = text.word_at(at, "on ").unwrap_or(at);
+    match frame {
+        Frame::Week(monday) => {
+            let (weekday, end) = weekday_name(text, on)?;
+            Atom::one(Expr::in_week(Some(monday), weekday), end)
+        }
+        Frame::Month { year, month } => {
+            let (day, end) = ordinal_at(text, text.word_at(on, "the ")?)?;
+            (on > at && day > 0).then(|| Atom::new(Expr::in_month(year, Some(month), OfMonth::Day(day)), end))
+        }
+        _ => None,
+    }
+}
+
+/// "The weekend", "last weekend", "the weekend before last".
+fn weekend(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    let monday = |by: i64| calendar::days(calendar::monday(context.today)?, by * 7);
+    let of = |by: i64, end: usize| Atom::one(Expr { week: Some(monday(by)?), ..Part::Weekend.into() }, end);
+    if let Some((by, at)) = text.lookup(the(text, i), &frames::SIDES)
+        && let Some(end) = text.word_at(at, "weekend")
+    {
+        return of(by, end);
+    }
+    let end = text.word_at(the(text, i), "weekend").filter(|_| the(text, i) > i)?;
+    if let Some((by, end)) = text.lookup(text.skip_spaces(end), &[("before last", -2), ("after next", 2)]) {
+        return of(by, end);
+    }
+    let Some(day) = text.word_at(text.skip_spaces(end), "of ") else { return Atom::one(Part::Weekend.into(), end) };
+    let atom = atom_at(text, day, context).filter(|atom| atom.exprs.iter().all(dates::is_day))?;
+    Some(dates::mapped(&atom, atom.end, context, |r| {
+        calendar::weekend(calendar::monday(r.start()?)?).map(|(a, b)| Reading::Range(a, b))
+    }))
+}
+
+/// "Last Tuesday" said on a Sunday is five days ago for some and the week before for others: both, the nearer first.
+fn sided_weekday(by: i64, weekday: Weekday, context: &Context) -> Option<Expr> {
+    let today = context.today;
+    let monday = calendar::monday(today)?;
+    let in_week = |by: i64| calendar::in_week(calendar::days(monday, by * 7)?, weekday);
+    let days = match by {
+        0 => vec![in_week(0)?],
+        ..0 => vec![calendar::up_to(today.pred_opt()?, weekday)?, in_week(-1)?],
+        _ => vec![calendar::on_or_after(today.succ_opt()?, weekday)?, in_week(1)?],
+    };
+    Some(Part::Given(days.into_iter().map(Reading::Day).collect()).into())
+}
+
+/// "Last Friday of last month".
+fn last_of_month(text: &Folded, by: i64, weekday: Weekday, end: usize, context: &Context) -> Option<Atom> {
+    let (_, at) = text.any_at(text.skip_spaces(end), &["of ", "in "])?;
+    let (frame, end) = frame_at(text, at, context)?;
+    (by < 0).then_some(())?;
+    Atom::one(frame.part_of_month(OfMonth::LastWeekday(weekday))?, end)
+}
+
+/// "Last November" is the latest one that is over, or last year's; "next March" the first that has not begun.
+fn sided_month(by: i64, month: u32, end: usize, context: &Context) -> Option<Atom> {
+    let today = context.today;
+    let of = |year: i32| calendar::month(year, month);
+    let years: Vec<i32> = match by {
+        0 => vec![today.year()],
+        ..0 => {
+            let over = of(today.year()).is_some_and(|(_, last)| last < today);
+            let last = today.year().checked_sub(1)?;
+            if over { vec![today.year(), last] } else { vec![last] }
+        }
+        _ if of(today.year()).is_some_and(|(first, _)| first > today) => vec![today.year()],
+        _ => vec![today.year().checked_add(1)?],
+    };
+    let months = years.into_iter().filter_map(of).map(|(a, b)| Reading::Range(a, b)).collect();
+    Atom::one(Part::Given(months).into(), end)
+}

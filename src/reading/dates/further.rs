@@ -1,0 +1,77 @@
+//! The further days that bare numbers and letters name after a day: Nov 3-5, "Nov 3, 5 and 10", 先週の月〜金.
+
+use super::expr::{Expr, OfMonth, Part};
+use super::{Item, counted, frames, japanese};
+use crate::reading::fold::Folded;
+use crate::reading::{Context, numbers};
+
+/// The further days of 先週の月〜金.
+fn further_weekdays(text: &Folded, mut end: usize) -> Vec<Item> {
+    let mut items = Vec::new();
+    while let Some((weekday, from, to)) = japanese::further_weekday(text, end) {
+        items.push(Item { from, to, exprs: vec![Expr::in_week(None, weekday)], shares: false, length: false });
+        end = to;
+    }
+    items
+}
+
+/// The further days of Nov 3-5 and of "Nov 3, 5 and 10", when nothing says that the numbers count something.
+pub(super) fn further_days(text: &Folded, end: usize, first: &[Expr], context: &Context) -> Vec<Item> {
+    if first.iter().any(|e| matches!(e.part, Part::Weekday(_))) {
+        return further_weekdays(text, end);
+    }
+    let mut items = Vec::new();
+    let mut at = end;
+    let mut lists = false;
+    loop {
+        let next = text.skip_spaces(at);
+        let range = text.any_at(next, &["~", "-", "から", "through ", "thru ", "until ", "to "]);
+        let list = text.any_at(next, &["and ", "& ", ", and ", ",", "or "]);
+        let (link, after) = match (range, list) {
+            (Some((word, after)), _) if items.is_empty() => (word, after),
+            (_, Some((word, after))) => (word, after),
+            _ => break,
+        };
+        let Some((day, to)) = bare_day(text, text.skip_spaces(after)) else { break };
+        let spaced = next > at || link.len() > 1;
+        if !ends_day(text, to, spaced) && link != "," {
+            break;
+        }
+        lists = link == ",";
+        let from = text.skip_spaces(after);
+        let mut expr = Expr::in_month(None, None, OfMonth::Day(day));
+        // Nov 16-20, 2026.
+        let year = frames::year_after(text, to, context).filter(|_| link != ",");
+        let to = year.map_or(to, |(_, end)| end);
+        if let (Some((year, _)), Some(month)) = (year, first.first().and_then(|e| e.month)) {
+            (expr.year, expr.month) = (Some(year), Some(month));
+        }
+        items.push(Item { from, to, exprs: vec![expr], shares: year.is_some(), length: false });
+        at = to;
+    }
+    // "Nov 3, 5": only a closing "and" tells a list of days from other numbers.
+    if lists { Vec::new() } else { items }
+}
+
+fn bare_day(text: &Folded, i: usize) -> Option<(u32, usize)> {
+    let (day, 1..=2, end) = numbers::digits_at(text, i)? else { return None };
+    let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && !"/%:月日時".contains(c))
+        && !(text.at(end).is_some_and(|c| ".,-".contains(c)) && text.at(end + 1).is_some_and(|c| c.is_ascii_digit()));
+    (ends && (1..=31).contains(&day)).then_some((day, end))
+}
+
+/// What follows does not make the number before it one of things.
+fn ends_day(text: &Folded, end: usize, spaced: bool) -> bool {
+    const CLOSING: [&str; 14] =
+        ["for ", "by ", "in ", "at ", "please", "pls", "total", "totals", "sales", "with ", "only", "and ", "2", "- "];
+    let next = text.skip_spaces(end);
+    if counted(text, end) {
+        return false;
+    }
+    match text.at(next) {
+        None => true,
+        Some(c) if c.is_ascii_alphabetic() => !spaced || text.any_at(next, &CLOSING).is_some(),
+        Some(c) if c.is_ascii_digit() => !spaced,
+        Some(_) => true,
+    }
+}

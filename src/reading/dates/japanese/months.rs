@@ -1,0 +1,270 @@
+//! Years, months and numbered days of Japanese, with what follows them: 去年の12月3日, 先月の第2火曜, 11月上旬, 10日.
+
+use chrono::Datelike;
+
+use super::weeks::weekday_at;
+use super::{MONTH_PARTS, TERMS, YEAR_PARTS, feast, skip_no};
+use crate::reading::dates::calendar::{self, Unit};
+use crate::reading::dates::era::Era;
+use crate::reading::dates::expr::{self, Expr, OfMonth, OfYear, Year};
+use crate::reading::dates::{Atom, lengths, written};
+use crate::reading::fold::Folded;
+use crate::reading::{Context, numbers};
+
+const YEARS: [(&str, i32); 11] = [
+    ("一昨年", -2),
+    ("おととし", -2),
+    ("去年", -1),
+    ("昨年", -1),
+    ("前年", -1),
+    ("今年", 0),
+    ("本年", 0),
+    ("ことし", 0),
+    ("当年", 0),
+    ("再来年", 2),
+    ("来年", 1),
+];
+const MONTHS: [(&str, i64); 9] = [
+    ("先々月", -2),
+    ("先先月", -2),
+    ("先月", -1),
+    ("前月", -1),
+    ("今月", 0),
+    ("当月", 0),
+    ("再来月", 2),
+    ("さ来月", 2),
+    ("来月", 1),
+];
+/// After a week, month or year: a part of it that is too vague for days.
+pub(super) const VAGUE_PARTS: [&str; 13] = [
+    "半ば",
+    "なかば",
+    "中頃",
+    "中ごろ",
+    "中盤",
+    "序盤",
+    "終盤",
+    "前後",
+    "同じ時期",
+    "同時期",
+    "同期",
+    "同じ頃",
+    "平日",
+];
+const VAGUE_IN_YEAR: [&str; 14] = [
+    "年末年始",
+    "正月",
+    "お正月",
+    "お盆",
+    "盆",
+    "ゴールデンウィーク",
+    "gw",
+    "連休",
+    "夏休み",
+    "冬休み",
+    "春休み",
+    "彼岸",
+    "お彼岸",
+    "梅雨",
+];
+const VAGUE_IN_MONTH: [&str; 4] = ["週末", "土日", "連休", "祝日"];
+/// After 2〜3日 these say a length.
+const LASTING: [&str; 4] = ["で", "かか", "くらい", "ほど"];
+
+// --- years
+
+pub(super) fn year(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    let (year, end) = year_at(text, i, context)?;
+    Some(within_year(text, end, year, context))
+}
+
+fn year_at(text: &Folded, i: usize, context: &Context) -> Option<(Year, usize)> {
+    let after_year = |at: usize| text.word_at(text.skip_spaces(at), "年");
+    let fiscal = |end: usize, year: i32| match text.word_at(end, "度") {
+        Some(end) => (Year::Fiscal(year), end),
+        None => (Year::Calendar(year), end),
+    };
+    if let Some((by, end)) = text.lookup(i, &YEARS) {
+        let base = match text.word_at(end, "度") {
+            Some(_) => calendar::fiscal_year(context.today, expr::fiscal_start(context))?,
+            None => context.today.year(),
+        };
+        return Some(fiscal(end, base.checked_add(by)?));
+    }
+    if let Some((era, at)) = Era::named_at(text, i) {
+        let at = text.skip_spaces(at);
+        let (n, at) = match text.word_at(at, "元") {
+            Some(end) => (1, end),
+            None => numbers::small_at(text, at)?,
+        };
+        let n = i32::try_from(n).ok()?;
+        let end = after_year(at)?;
+        return Some(match text.word_at(end, "度") {
+            Some(end) => (Year::Fiscal(era.year(n)?), end),
+            None => (Year::Era(era, n), end),
+        });
+    }
+    if numbers::joins_left(text, i) {
+        return None;
+    }
+    let (year, at) = numbers::small_at(text, i)?;
+    let end = after_year(at)?;
+    let length = text.any_at(end, &["間", "目", "後", "分", "ぶり", "以上", "連続", "もの"]).is_some()
+        || (text.at(end) == Some('前') && text.at(end + 1) != Some('半'));
+    let year = i32::try_from(year).ok().filter(|y| *y >= 1000 && !length)?;
+    Some(fiscal(end, year))
+}
+
+/// After a year: what of it is meant, or all of it.
+pub(super) fn within_year(text: &Folded, end: usize, year: Year, context: &Context) -> Atom {
+    let at = skip_no(text, end);
+    let vague = text.any_at(at, &VAGUE_PARTS).or_else(|| text.any_at(at, &VAGUE_IN_YEAR));
+    if vague.is_some() || season(text, at) {
+        return Atom::nothing(vague.map_or(at, |(_, end)| end));
+    }
+    part_of_year(text, at, year, context).unwrap_or_else(|| Atom::new(Expr::in_year(Some(year), OfYear::Whole), end))
+}
+
+/// `夏` by itself, not the beginning of 夏みかん.
+fn season(text: &Folded, at: usize) -> bool {
+    let next = text.at(at + 1);
+    text.at(at).is_some_and(|c| "春夏秋冬".contains(c)) && next.is_none_or(|c| "のにはがもごか頃場、。?! ".contains(c))
+}
+
+pub(in crate::reading::dates) fn part_of_year(text: &Folded, at: usize, year: Year, context: &Context) -> Option<Atom> {
+    if let (Some((_, end)), Year::Calendar(y)) = (text.any_at(at, &["今日", "同日", "きょう", "同じ日"]), year)
+    {
+        let years = i64::from(y) - i64::from(context.today.year());
+        return Atom::one(Expr::day(calendar::shifted(context.today, Unit::Year, years))?, end);
+    }
+    if let Some((_, end)) = text.any_at(at, &["今月", "同月", "同じ月"]) {
+        return Atom::one(Expr::in_month(Some(year), Some(context.today.month()), OfMonth::Whole), end);
+    }
+    if let Some((month, end)) = month_number(text, at) {
+        return Some(within_month(text, end, Some(year), Some(month)));
+    }
+    if let Some((month, day, end)) = written::month_and_day(text, at) {
+        return Atom::one(Expr::in_month(Some(year), Some(month), OfMonth::Day(day)), end);
+    }
+    if let Some((part, end)) = text.lookup(at, &YEAR_PARTS) {
+        return Atom::one(Expr::in_year(Some(year), part), end);
+    }
+    if let Some((n, end)) = text.lookup(at, &TERMS) {
+        return Some(Atom::systems(Some(year), |system| OfYear::Term(n, system), end));
+    }
+    if let Some((n, end)) = written::quarter(text, at) {
+        return Some(Atom::systems(Some(year), |system| OfYear::Quarter(n, system), end));
+    }
+    feast(text, at, Some(year))
+}
+
+// --- months
+
+pub(super) fn month(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    if let Some((by, end)) = text.lookup(i, &MONTHS) {
+        return relative_month(text, end, by, context);
+    }
+    None
+}
+
+/// After 先月 or 3ヶ月前の: that month or what of it is meant.
+pub(in crate::reading::dates) fn relative_month(text: &Folded, end: usize, by: i64, context: &Context) -> Option<Atom> {
+    let (first, _) = calendar::whole(context.today, Unit::Month, by)?;
+    let at = skip_no(text, end);
+    if let Some((_, end)) = text.any_at(at, &["今日", "同日", "同じ日"]) {
+        return Atom::one(Expr::day(calendar::shifted(context.today, Unit::Month, by))?, end);
+    }
+    Some(within_month(text, end, Some(Year::Calendar(first.year())), Some(first.month())))
+}
+
+/// `11月`, unless it is a name or a length.
+fn month_number(text: &Folded, i: usize) -> Option<(u32, usize)> {
+    if numbers::joins_left(text, i) {
+        return None;
+    }
+    let (month, at) = numbers::small_at(text, i)?;
+    let end = text.word_at(text.skip_spaces(at), "月")?;
+    let none = month > 99 || text.any_at(end, &["間", "曜", "目", "ごと", "おき"]).is_some();
+    (!none).then_some((month, end))
+}
+
+/// After a month: what of it is meant, or all of it.
+fn within_month(text: &Folded, end: usize, year: Option<Year>, month: Option<u32>) -> Atom {
+    let at = skip_no(text, end);
+    let vague = text.any_at(at, &VAGUE_PARTS).or_else(|| text.any_at(at, &VAGUE_IN_MONTH));
+    if vague.is_some() || nth_week(text, at) {
+        return Atom::nothing(vague.map_or(at, |(_, end)| end));
+    }
+    let part = day_number(text, at)
+        .or_else(|| day_of_several(text, at))
+        .map(|(day, end)| (OfMonth::Day(day), end))
+        .or_else(|| text.lookup(at, &MONTH_PARTS))
+        .or_else(|| nth(text, at));
+    let (part, end) = part.unwrap_or((OfMonth::Whole, end));
+    Atom::new(Expr::in_month(year, month, part), end)
+}
+
+/// `第2週`, `2週目`: which days that is, is not agreed on.
+fn nth_week(text: &Folded, at: usize) -> bool {
+    let number = text.word_at(at, "第").unwrap_or(at);
+    numbers::small_at(text, number).is_some_and(|(n, end)| n < 6 && text.any_at(end, &["週目", "週"]).is_some())
+}
+
+/// `第2火曜`, `最終金曜日`, `最後の金曜`.
+pub(super) fn nth(text: &Folded, at: usize) -> Option<(OfMonth, usize)> {
+    if let Some((_, end)) = text.any_at(at, &["最終", "最後の"]) {
+        let (weekday, end) = weekday_at(text, end)?;
+        return Some((OfMonth::LastWeekday(weekday), end));
+    }
+    let (n, end) = numbers::small_at(text, text.word_at(at, "第")?)?;
+    let (weekday, end) = weekday_at(text, skip_no(text, end))?;
+    (1..=5).contains(&n).then_some((OfMonth::Nth(n, weekday), end))
+}
+
+// --- numbers of days and months
+
+pub(super) fn numbered(text: &Folded, i: usize) -> Option<Atom> {
+    if let Some((month, end)) = month_number(text, i) {
+        return Some(within_month(text, end, None, Some(month)));
+    }
+    if let Some(end) = first_of_several(text, i, "月") {
+        let (month, _) = numbers::small_at(text, i)?;
+        return Atom::one(Expr::in_month(None, Some(month), OfMonth::Whole), end);
+    }
+    if let Some(end) = first_of_several(text, i, "日") {
+        let (day, _) = numbers::small_at(text, i)?;
+        return Atom::one(Expr::in_month(None, None, OfMonth::Day(day)), end);
+    }
+    let (day, end) = day_number(text, i).filter(|_| !numbers::joins_left(text, i))?;
+    // 2〜3日で is a length, 2、3日 says "about".
+    let lasts = text.any_at(end, &LASTING).is_some() && numbers::vague_pair(text, i, "~-");
+    (day <= 31 && !lasts && !numbers::vague_pair(text, i, ""))
+        .then(|| Atom::new(Expr::in_month(None, None, OfMonth::Day(day)), end))
+}
+
+/// `10日`, unless it is a length or a habit.
+fn day_number(text: &Folded, i: usize) -> Option<(u32, usize)> {
+    let (day, at) = numbers::small_at(text, i)?;
+    let end = text.word_at(text.skip_spaces(at), "日")?;
+    (day <= 99 && !lengths::is_length(text, end)).then_some((day, end))
+}
+
+/// `3` in 11月3〜5日 and 11月3、5日.
+fn day_of_several(text: &Folded, i: usize) -> Option<(u32, usize)> {
+    let (day, end) = numbers::small_at(text, i)?;
+    let (_, at) = text.any_at(text.skip_spaces(end), &["~", "-", "から", "、", "・", ","])?;
+    day_number(text, text.skip_spaces(at)).map(|_| (day, end))
+}
+
+/// `10` in 10〜12月 and 3〜5日.
+fn first_of_several(text: &Folded, i: usize, counter: &str) -> Option<usize> {
+    if numbers::joins_left(text, i) || text.before(i).is_some_and(|c| "-/~#".contains(c)) {
+        return None;
+    }
+    let (_, end) = numbers::small_at(text, i)?;
+    let (_, at) = text.any_at(text.skip_spaces(end), &["~", "-"])?;
+    let at = text.skip_spaces(at);
+    let named = if counter == "月" { month_number(text, at) } else { day_number(text, at) };
+    let (_, after) = named?;
+    (counter == "月" || text.any_at(after, &LASTING).is_none()).then_some(end)
+}
