@@ -15,7 +15,7 @@ pub(super) fn read(message: &Message, lang: Lang) -> Option<(Target, Option<Stri
     let sale = match number {
         Some(token) => Target::Number(message.words(token.at.clone()).replacen('s', "S", 1)),
         None if registers => return None,
-        None if message.has(Term::Last) || message.has(Term::It) => Target::Last,
+        None if message.has(Term::Last) || message.has(Term::It) || message.has(Term::Registered) => Target::Last,
         None => Target::Missing,
     };
     Some((sale, reason(message, lang)))

@@ -76,19 +76,13 @@ fn test(message: &Message, part: &[Token], lang: Lang) -> Option<Test> {
     }
     let compares = [Term::AtLeast, Term::AtMost, Term::Below, Term::Above].into_iter().find(|t| says(*t));
     if let Some(compares) = compares {
-        let number = |t: &Token| matches!(t.kind, Kind::Number | Kind::Quantity(_) | Kind::Code);
-        let digits: String = part.iter().find(|t| number(t))?.low.chars().take_while(char::is_ascii_digit).collect();
-        let n: u64 = digits.parse().ok()?;
+        let n: u64 = part.iter().find(|t| t.kind == Kind::Number)?.low.parse().ok()?;
         return match compares {
             Term::AtLeast => Some(Test { least: n, most: u64::MAX }),
             Term::AtMost => Some(Test { least: 0, most: n }),
             Term::Below => Some(Test { least: 0, most: n.checked_sub(1)? }),
             _ => Some(Test { least: n.checked_add(1)?, most: u64::MAX }),
         };
-    }
-    let digits = part.iter().find(|t| t.kind == Kind::Number).and_then(|t| t.low.parse().ok());
-    if let Some(n) = digits {
-        return Some(Test { least: n, most: n });
     }
     let text = match (part.first(), part.last()) {
         (Some(a), Some(b)) => message.words(a.at.start..b.at.end).to_lowercase(),
@@ -102,6 +96,8 @@ fn test(message: &Message, part: &[Token], lang: Lang) -> Option<Test> {
     };
     if bare_none || says(Term::None) || negated {
         Some(Test::NONE_YET)
+    } else if let Some(n) = part.iter().find(|t| t.kind == Kind::Number).and_then(|t| t.low.parse().ok()) {
+        Some(Test { least: n, most: n })
     } else if says(Term::IfSome) || says(Term::Some) || text.contains("there are") || text.contains("has sales") {
         Some(Test::SOME_ALREADY)
     } else {

@@ -8,6 +8,7 @@ use std::ops::Range;
 use super::lexicon::Term;
 use super::message::{Kind, Message, Token};
 use super::request::{Condition, Group, Period, Registration, Remark, Target, When, Who};
+use super::script::is_hiragana;
 use super::{cancelling, conditions, registrations, slots};
 use crate::domain::Lang;
 use crate::reading::Meaning;
@@ -285,7 +286,11 @@ fn part(message: &Message, clause: &[Token], lang: Lang) -> Option<Part> {
     // フランスの首都を探して seeks no customer.
     let weak = !best && asks.iter().all(|k| matches!(k, Kind::Term(Term::Seek | Term::Customer))) && !part.certain;
     let seeks = weak && !all && (lang == Lang::Ja || !part.unread.is_empty() || part.who.is_empty());
+    // "Order me a taxi" asks for no sales.
+    let stray = part.who.is_empty() && part.when.is_empty() && !part.unread.is_empty() && !part.everybody;
     part.ask = if (asks.is_empty() && !best) || outside || seeks {
+        None
+    } else if stray && asks.iter().all(|k| matches!(k, Kind::Term(Term::Sales | Term::Sold | Term::Total))) {
         None
     } else if asked(Term::Registered) || registers {
         Some(Ask::Registrations)
@@ -329,8 +334,10 @@ fn looked_up(message: &Message, clause: &[Token], lang: Lang) -> Part {
         .filter_map(|t| if let Kind::Date(n) = t.kind { message.dates.get(n) } else { None })
         .filter_map(|found| When::of(&found.words, &found.meaning))
         .collect();
+    // Short words in hiragana are most often endings and fillers.
+    let filler = |t: &Token| t.low.chars().count() <= 3 && t.low.chars().all(is_hiragana);
     let strange = |(i, t): &(usize, &Token)| {
-        (t.kind == Kind::Word && !taken(*i)) || matches!(t.kind, Kind::Amount(_)) || t.is(Term::Outside)
+        (t.kind == Kind::Word && !taken(*i) && !filler(t)) || matches!(t.kind, Kind::Amount(_)) || t.is(Term::Outside)
     };
     Part {
         ask: None,

@@ -93,6 +93,9 @@ impl Message {
         }
         cutter.codes(&quantities);
         for (n, found) in quantities.iter().enumerate() {
+            if !cutter.counts_goods(found) {
+                continue;
+            }
             cutter.claim(Kind::Quantity(n), found.start_char..found.end_char);
         }
         let tokens = cutter.cut();
@@ -179,6 +182,13 @@ impl Cutter {
             }
             i = end;
         }
+    }
+
+    /// 3件 and "2 customers" count what is not sold, and in 2ヶ月間 and 0件 the number is part of a known word.
+    fn counts_goods(&self, quantity: &Quantity) -> bool {
+        let unit: Vec<char> = quantity.unit.chars().collect();
+        let known = lexicon::word_at(&self.low, quantity.start_char, &|k| self.claimed(k));
+        lexicon::whole(&unit).iter().all(|t| *t == Term::Plain) && known.is_none_or(|(_, end)| end < quantity.end_char)
     }
 
     fn cut(mut self) -> Vec<Token> {

@@ -70,7 +70,7 @@ pub(super) fn plain(message: &Message) -> Option<Talk> {
                 )
             )
     });
-    let first = [Term::Yes, Term::No, Term::Thanks, Term::Hello].into_iter().find(|t| message.has(*t));
+    let first = [Term::Thanks, Term::Yes, Term::No, Term::Hello].into_iter().find(|t| message.has(*t));
     first.filter(|_| bare).and_then(of_term)
 }
 
