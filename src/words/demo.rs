@@ -191,6 +191,11 @@ words! {
         ja: "条件の意味が読み取れなかったため、登録の準備はしていません。確かめられるのは販売の件数だけです。「今月の販売が0件の場合」のようにお書きください。",
         en: "I could not understand the condition, so I prepared no registration. I can only check the number of sales: please write it like “if there are no sales this month”.",
     }
+    /// A condition on a look-up or the like.
+    condition_only_registrations() {
+        ja: "条件をつけられるのは販売の登録だけです。条件のないかたちで、もう一度お書きください。",
+        en: "Only registrations can have a condition. Please write that again without one.",
+    }
     /// What a registration lacks.
     missing(what) { ja: "登録には {what} が必要です。お知らせください。", en: "To prepare the registration I still need {what}." }
     /// Part of [`missing`].

@@ -10,15 +10,20 @@ pub(super) fn read(message: &Message, lang: Lang) -> Option<(Target, Option<Stri
     if !message.has(Term::Cancel) {
         return None;
     }
-    let number = message.tokens.iter().find(|t| t.kind == Kind::Sale);
+    let named = message.tokens.iter().find(|t| t.kind == Kind::Sale);
     let registers = message.tokens.iter().any(|t| matches!(t.kind, Kind::Amount(_)));
-    let sale = match number {
-        Some(token) => Target::Number(message.words(token.at.clone()).replacen('s', "S", 1)),
+    let sale = match named {
+        Some(token) => Target::Number(number(message, token)),
         None if registers => return None,
         None if message.has(Term::Last) || message.has(Term::It) || message.has(Term::Registered) => Target::Last,
         None => Target::Missing,
     };
     Some((sale, reason(message, lang)))
+}
+
+/// The number of a sale as the server spells it.
+pub(super) fn number(message: &Message, token: &Token) -> String {
+    message.words(token.at.clone()).replacen('s', "S", 1)
 }
 
 /// A message that is nothing but the reason.

@@ -71,7 +71,7 @@ fn reason(request: &Request, before: &Before) -> Option<Vec<Intent>> {
     let [Intent::Cancel { sale, reason: None }] = before.intents.as_slice() else { return None };
     if *sale == Target::Missing {
         let number = request.message.tokens.iter().find(|t| t.kind == Kind::Sale)?;
-        let number = number.low.replacen('s', "S", 1).to_uppercase();
+        let number = cancelling::number(&request.message, number);
         return Some(vec![Intent::Cancel { sale: Target::Number(number), reason: None }]);
     }
     let other =

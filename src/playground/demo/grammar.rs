@@ -3,11 +3,10 @@
 //! A message is cut between the words that tell what is asked; each clause becomes one part. What a part leaves out
 //! ("and this month?") stays open: [`super::follow_up`] fills it from what went before.
 
-use std::ops::Range;
-
+use super::clauses::{self, Clause};
 use super::lexicon::Term;
 use super::message::{Kind, Message, Token};
-use super::request::{Condition, Group, Period, Registration, Remark, Target, When, Who};
+use super::request::{Condition, Group, Period, Price, Registration, Remark, Target, Test, When, Who};
 use super::script::is_hiragana;
 use super::{cancelling, conditions, registrations, slots};
 use crate::domain::Lang;
@@ -70,31 +69,28 @@ fn parts(message: &Message, lang: Lang) -> Vec<Part> {
         return vec![Part { ask: Some(Ask::Cancel { sale, reason }), ..Part::default() }];
     }
     let mut tokens = message.tokens.clone();
-    let asked = |range: &Range<usize>| {
-        (0..tokens.len())
-            .filter(|i| !range.contains(i))
-            .any(|i| is_ask(&tokens, i) || tokens.get(i).is_some_and(|t| matches!(t.kind, Kind::Amount(_))))
-    };
     // 今月の場合は？ is no condition of anything.
-    let condition = conditions::find(message, lang).filter(|(range, _)| asked(range));
+    let governs =
+        |i: usize| clauses::is_ask(&tokens, i) || tokens.get(i).is_some_and(|t| matches!(t.kind, Kind::Amount(_)));
+    let condition = conditions::find(message, lang)
+        .filter(|(range, _)| (0..tokens.len()).any(|i| !range.contains(&i) && governs(i)));
     if let Some((range, _)) = &condition {
         // What stood on both sides of it must not seem to adjoin.
         let stop = tokens.get(range.start).map(|t| Token { kind: Kind::Stop, ..t.clone() });
         tokens.splice(range.clone(), stop);
     }
     let mut parts: Vec<Part> = Vec::new();
-    for clause in clauses(&tokens, lang) {
-        let clause = tokens.get(clause).unwrap_or_default();
-        for segment in outside(clause) {
-            parts.push(remark(Remark::Unread(vec![text(message, segment)])));
-        }
-        let kept: Vec<Token> =
-            clause.iter().filter(|t| !outside(clause).any(|s| s.iter().any(|o| o.at == t.at))).cloned().collect();
-        parts.extend(part(message, &kept, lang));
+    for range in clauses::cut(&tokens, lang) {
+        let clause = Clause { message, tokens: tokens.get(range).unwrap_or_default(), lang };
+        parts.extend(clause.outside().map(|part| remark(Remark::Unread(vec![part.words()]))));
+        let inside = |t: &&Token| !clause.outside().any(|part| part.tokens.iter().any(|o| o.at == t.at));
+        let kept: Vec<Token> = clause.tokens.iter().filter(inside).cloned().collect();
+        parts.extend(part(&Clause { tokens: &kept, ..clause }));
     }
     if let Some((range, test)) = condition {
-        let about = Part { ask: None, ..looked_up(message, message.tokens.get(range).unwrap_or_default(), lang) };
-        condition_of(message, &mut parts, about, test);
+        let tokens = message.tokens.get(range).unwrap_or_default();
+        let about = looked_up(&Clause { message, tokens, lang });
+        govern(message, &mut parts, about, test);
     }
     parts
 }
@@ -103,233 +99,106 @@ fn remark(remark: Remark) -> Part {
     Part { ask: Some(Ask::Remark(remark)), ..Part::default() }
 }
 
-fn text(message: &Message, tokens: &[Token]) -> String {
-    match (tokens.first(), tokens.last()) {
-        (Some(first), Some(last)) => message.words(first.at.start..last.at.end),
-        _ => String::new(),
-    }
-}
-
-/// A word that tells what is asked. いくら behind an amount, or 合計 before one, only says what the amount is.
-fn is_ask(tokens: &[Token], i: usize) -> bool {
-    let Some(Kind::Term(term)) = tokens.get(i).map(|t| t.kind) else { return false };
-    let amount = |t: Option<&Token>| t.is_some_and(|t| matches!(t.kind, Kind::Amount(_)));
-    let beside = amount(tokens.get(i + 1))
-        || (tokens.get(i + 1).is_some_and(|t| t.kind == Kind::Particle || t.low == "of") && amount(tokens.get(i + 2)))
-        || amount(i.checked_sub(1).and_then(|b| tokens.get(b)));
-    // 顧客コード：0016 names a customer.
-    let labels = tokens.get(i + 1).is_some_and(|t| t.kind == Kind::Code)
-        || (tokens.get(i + 1).is_some_and(|t| t.low == ":") && tokens.get(i + 2).is_some_and(|t| t.kind == Kind::Code));
-    match term {
-        Term::Total => !beside,
-        Term::Code => !labels,
-        Term::Register
-        | Term::RegisterThen
-        | Term::Registered
-        | Term::Sales
-        | Term::Sold
-        | Term::Contact
-        | Term::Customer
-        | Term::Customers
-        | Term::Seek
-        | Term::ByCustomer
-        | Term::ByStaff
-        | Term::ByMonth
-        | Term::ByWeek
-        | Term::ByDay => true,
-        _ => false,
-    }
-}
-
-/// 月ごとの, 登録した: says how or which, and what is asked follows.
-fn announces(token: &Token) -> bool {
-    let by = asks_for_total(token.kind) && !token.is(Term::Total);
-    by || (token.is(Term::Registered) && token.low.ends_with('た'))
-}
-
-fn asks_about_customer(term: Kind) -> bool {
-    matches!(term, Kind::Term(Term::Code | Term::Contact | Term::Customer | Term::Customers | Term::Seek))
-}
-
-fn asks_for_total(term: Kind) -> bool {
-    matches!(
-        term,
-        Kind::Term(Term::Total | Term::ByCustomer | Term::ByStaff | Term::ByMonth | Term::ByWeek | Term::ByDay)
-    )
-}
-
-fn is_slot(token: &Token) -> bool {
-    matches!(
-        token.kind,
-        Kind::Date(_) | Kind::Amount(_) | Kind::Quantity(_) | Kind::Number | Kind::Code | Kind::Sale | Kind::Word
-    )
-}
-
-fn separates(token: &Token) -> bool {
-    matches!(token.kind, Kind::Comma | Kind::Stop | Kind::Term(Term::And)) || token.is_particle(&["と"])
-}
-
-/// Cuts the message between the words that tell what is asked.
-fn clauses(tokens: &[Token], lang: Lang) -> Vec<Range<usize>> {
-    let asks: Vec<usize> = (0..tokens.len()).filter(|i| is_ask(tokens, *i)).collect();
-    let mut cuts = vec![0];
-    let mut registering = false;
-    for pair in asks.windows(2) {
-        let [a, b] = *pair else { continue };
-        let (Some(first), Some(second)) = (tokens.get(a), tokens.get(b)) else { continue };
-        registering |= first.is(Term::Register);
-        // 登録したら after a registration only says when.
-        if second.is(Term::RegisterThen) && registering {
-            continue;
-        }
-        let between = a + 1..b;
-        let writes = |t: &Token| t.is(Term::Register) || t.is(Term::Sold);
-        let begins = cuts.last().is_none_or(|cut| asks.iter().all(|i| *i >= a || i < cut));
-        if lang == Lang::Ja && begins && announces(first) {
-            continue;
-        }
-        let statement = writes(first) && writes(second) && !asks_a_question(tokens.get(a..=b).unwrap_or_default());
-        if !statement && let Some(cut) = divide(tokens, between, (first, second), lang) {
-            cuts.push(cut);
-        }
-    }
-    cuts.push(tokens.len());
-    cuts.windows(2).filter_map(|w| if let [a, b] = *w { Some(a..b) } else { None }).filter(|r| !r.is_empty()).collect()
-}
-
-fn asks_a_question(tokens: &[Token]) -> bool {
-    tokens.iter().any(|t| t.is(Term::Show) || t.is(Term::Ask) || t.low == "?" || t.low == "？")
-}
-
-/// Where the second request begins, if there are two.
-fn divide(tokens: &[Token], between: Range<usize>, asks: (&Token, &Token), lang: Lang) -> Option<usize> {
-    let slice = tokens.get(between.clone()).unwrap_or_default();
-    let slot = slice.iter().position(is_slot).map(|i| between.start + i);
-    let separator = slice.iter().rposition(separates).map(|i| between.start + i + 1);
-    let (first, second) = asks;
-    if slot.is_none() {
-        let together = asks_about_customer(first.kind) && asks_about_customer(second.kind);
-        let own = asks_for_total(second.kind) || asks_about_customer(second.kind) || second.is(Term::Registered);
-        let divided = slice.iter().any(|t| (separates(t) && t.kind != Kind::Comma) || t.is(Term::Show));
-        return separator.filter(|_| own && !together && divided);
-    }
-    match lang {
-        // The verb ends a Japanese request, so what is named after it belongs to the next one.
-        Lang::Ja => {
-            let linked = slot.is_some_and(|s| {
-                tokens.get(between.start..s).unwrap_or_default().iter().all(|t| t.kind == Kind::Particle)
-            });
-            let same =
-                linked && first.is(Term::Sales) && (second.is(Term::Sales) || second.low.starts_with(&first.low));
-            slot.filter(|_| !same)
-        }
-        // The verb begins an English one, so the last division before the next verb counts.
-        Lang::En => separator,
-    }
-}
-
-/// The segments of a clause that are about something else than sales.
-fn outside(clause: &[Token]) -> impl Iterator<Item = &[Token]> {
-    let has_ask = (0..clause.len()).any(|i| is_ask(clause, i));
-    clause.split(separates).filter(move |segment| {
-        has_ask
-            && segment.iter().any(|t| t.is(Term::Outside))
-            && !(0..segment.len()).any(|i| is_ask(segment, i))
-            && !segment.iter().any(|t| t.kind == Kind::Code)
-    })
-}
-
-fn part(message: &Message, clause: &[Token], lang: Lang) -> Option<Part> {
-    if clause.is_empty() {
+fn part(clause: &Clause<'_>) -> Option<Part> {
+    if clause.tokens.is_empty() {
         return None;
     }
-    let says = |term: Term| clause.iter().any(|t| t.is(term));
-    let asks: Vec<Kind> =
-        (0..clause.len()).filter(|i| is_ask(clause, *i)).filter_map(|i| clause.get(i)).map(|t| t.kind).collect();
-    let asked = |term: Term| asks.contains(&Kind::Term(term));
-    if says(Term::Beyond) && !clause.iter().any(|t| matches!(t.kind, Kind::Amount(_) | Kind::Quantity(_))) {
+    if beyond(clause) {
         return Some(remark(Remark::Beyond));
     }
-    let question = asks_a_question(clause);
-    let amount = clause.iter().any(|t| matches!(t.kind, Kind::Amount(_)));
-    let tells = amount && !question && !asked(Term::Total);
-    let registers = asked(Term::Register) || asked(Term::RegisterThen);
-    let mine = says(Term::Me) && !amount;
-    let named = clause.iter().any(|t| matches!(t.kind, Kind::Code | Kind::Quantity(_) | Kind::Number));
-    let best = says(Term::Best)
-        && (says(Term::CustomerWord) || says(Term::StaffWord) || asked(Term::Sales) || asked(Term::Sold));
-    let of_goods = clause.iter().any(|t| t.low.starts_with("商品") || t.low.starts_with("product"));
-    let edits = says(Term::Change) && asks.iter().copied().any(asks_about_customer);
-    if (best && of_goods) || edits {
-        return Some(remark(Remark::Beyond));
+    if registers(clause) {
+        let (sales, unread) = registrations::read(clause.message, clause.tokens, clause.lang);
+        let ask = Some(Ask::Register(sales));
+        return Some(Part { ask, pronoun: clause.says(Term::Same), unread, ..Part::default() });
     }
-    if (registers && !mine && (amount || !says(Term::Outside)) && (amount || !question))
-        || (tells && asked(Term::Registered))
-        || (tells && (asked(Term::Sold) || asked(Term::Sales)))
-        || (tells && asks.is_empty() && named && !fragment(clause))
-    {
-        let (sales, unread) = registrations::read(message, clause, lang);
-        return Some(Part { ask: Some(Ask::Register(sales)), pronoun: says(Term::Same), unread, ..Part::default() });
-    }
-    let mut part = looked_up(message, clause, lang);
-    if let Some(refused) = refused(message, clause) {
+    if let Some(refused) = refused(clause) {
         return Some(remark(refused));
     }
-    if let Some(number) = clause.iter().find(|t| t.kind == Kind::Sale) {
-        let number = message.words(number.at.clone());
-        part.ask = Some(Ask::Sale(number.replacen('s', "S", 1)));
-        return Some(part);
+    let part = looked_up(clause);
+    Some(Part { ask: ask(clause, &part), ..part })
+}
+
+/// Asks for something about sales that is not to be had: averages, the best product, another address.
+fn beyond(clause: &Clause<'_>) -> bool {
+    let says = |term| clause.says(term);
+    let sold = clause.has(|k| matches!(k, Kind::Amount(_) | Kind::Quantity(_)));
+    let of_goods = clause.tokens.iter().any(|t| t.low.starts_with("商品") || t.low.starts_with("product"));
+    let edits = says(Term::Change) && clause.tokens.iter().any(clauses::asks_of_customer);
+    (says(Term::Beyond) && !sold) || (is_best(clause) && of_goods) || edits
+}
+
+/// Asks who bought or sold most.
+fn is_best(clause: &Clause<'_>) -> bool {
+    let of = [Term::CustomerWord, Term::StaffWord, Term::Sales, Term::Sold];
+    clause.says(Term::Best) && of.iter().any(|term| clause.says(*term))
+}
+
+/// Asks to register a sale, or tells one with its amount.
+fn registers(clause: &Clause<'_>) -> bool {
+    let asked = |term| clause.asked(term);
+    let amount = clause.has(|k| matches!(k, Kind::Amount(_)));
+    let question = clause.is_question();
+    let asks = (asked(Term::Register) || asked(Term::RegisterThen))
+        && (amount || !(question || clause.says(Term::Me) || clause.says(Term::Outside)));
+    let verb = asked(Term::Registered) || asked(Term::Sold) || asked(Term::Sales);
+    // 0016 かぼちゃ4個 600円 has no verb, and 600円です is an answer.
+    let bare = clause.asks().next().is_none() && clause.has(|k| k == Kind::Code);
+    asks || (amount && !question && !asked(Term::Total) && (verb || bare))
+}
+
+/// What a look-up asks for; `None` when no word says it, or the words are about something else.
+fn ask(clause: &Clause<'_>, part: &Part) -> Option<Ask> {
+    let says = |term| clause.says(term);
+    let asked = |term| clause.asked(term);
+    if let Some(number) = clause.tokens.iter().find(|t| t.kind == Kind::Sale) {
+        return Some(Ask::Sale(cancelling::number(clause.message, number)));
+    }
+    let best = is_best(clause);
+    let none = clause.asks().next().is_none() && !best;
+    if none || (says(Term::Outside) && !part.certain) {
+        return None;
     }
     let all = asked(Term::Customers)
         || (says(Term::Everything) && (says(Term::CustomerWord) || (asked(Term::Customer) && part.who.is_empty())));
-    let outside = says(Term::Outside) && !part.certain;
-    // フランスの首都を探して seeks no customer.
-    let weak = !best && asks.iter().all(|k| matches!(k, Kind::Term(Term::Seek | Term::Customer))) && !part.certain;
-    let seeks = weak && !all && (lang == Lang::Ja || !part.unread.is_empty() || part.who.is_empty());
-    // "Order me a taxi" asks for no sales.
-    let stray = part.who.is_empty() && part.when.is_empty() && !part.unread.is_empty() && !part.everybody;
-    part.ask = if (asks.is_empty() && !best) || outside || seeks {
-        None
-    } else if stray && asks.iter().all(|k| matches!(k, Kind::Term(Term::Sales | Term::Sold | Term::Total))) {
-        None
-    } else if asked(Term::Registered) || registers {
-        Some(Ask::Registrations)
-    } else if asks.iter().copied().any(asks_for_total)
-        || best
-        || (asked(Term::Sales) || asked(Term::Sold)) && (says(Term::Combined) || says(Term::Each))
+    let only = |terms: &[Term]| clause.asks().all(|t| terms.contains(&t)) && !best && !all;
+    // フランスの首都を探して seeks no customer, and "order me a taxi" asks for no sales.
+    let vague = clause.lang == Lang::Ja || !part.unread.is_empty() || part.who.is_empty();
+    let nobody = part.who.is_empty() && part.when.is_empty() && !part.everybody && !part.unread.is_empty();
+    if (only(&[Term::Seek, Term::Customer]) && !part.certain && vague)
+        || (only(&[Term::Sales, Term::Sold, Term::Total]) && nobody)
     {
-        Some(Ask::Total)
-    } else if asked(Term::Sales) || asked(Term::Sold) {
-        Some(Ask::Sales)
+        return None;
+    }
+    let sales = asked(Term::Sales) || asked(Term::Sold);
+    let total = best
+        || (0..clause.tokens.len())
+            .any(|i| clauses::is_ask(clause.tokens, i) && clause.tokens.get(i).is_some_and(clauses::asks_of_total));
+    Some(if asked(Term::Registered) || asked(Term::Register) || asked(Term::RegisterThen) {
+        Ask::Registrations
+    } else if total || (sales && (says(Term::Combined) || says(Term::Each))) {
+        Ask::Total
+    } else if sales {
+        Ask::Sales
     } else {
-        Some(Ask::Customer { contact: asked(Term::Contact), all })
-    };
-    Some(part)
-}
-
-/// 600円です: an answer, and no sale by itself.
-fn fragment(clause: &[Token]) -> bool {
-    !clause.iter().any(|t| t.kind == Kind::Code)
+        Ask::Customer { contact: asked(Term::Contact), all }
+    })
 }
 
 /// Words that look like a day and are none.
-fn refused(message: &Message, clause: &[Token]) -> Option<Remark> {
-    clause.iter().find_map(|t| match t.kind {
-        Kind::Date(n) => message.dates.get(n).and_then(|found| match found.meaning {
-            Meaning::Refused(why) => Some(Remark::Refused { words: found.words.clone(), why }),
-            _ => None,
-        }),
+fn refused(clause: &Clause<'_>) -> Option<Remark> {
+    let dates = clause.tokens.iter().filter_map(|t| if let Kind::Date(n) = t.kind { Some(n) } else { None });
+    dates.filter_map(|n| clause.message.dates.get(n)).find_map(|found| match found.meaning {
+        Meaning::Refused(why) => Some(Remark::Refused { words: found.words.clone(), why }),
         _ => None,
     })
 }
 
 /// Whom and which days a clause is about.
-fn looked_up(message: &Message, clause: &[Token], lang: Lang) -> Part {
-    let says = |term: Term| clause.iter().any(|t| t.is(term));
-    let customers = slots::customers(message, clause, lang, false);
+fn looked_up(clause: &Clause<'_>) -> Part {
+    let Clause { message, tokens, lang } = *clause;
+    let customers = slots::customers(message, tokens, lang, false);
     let taken = |i: usize| customers.iter().any(|n| n.tokens.contains(&i));
-    let each = says(Term::Each);
-    let periods: Vec<When> = clause
+    let periods: Vec<When> = tokens
         .iter()
         .filter_map(|t| if let Kind::Date(n) = t.kind { message.dates.get(n) } else { None })
         .filter_map(|found| When::of(&found.words, &found.meaning))
@@ -342,12 +211,12 @@ fn looked_up(message: &Message, clause: &[Token], lang: Lang) -> Part {
     Part {
         ask: None,
         certain: !customers.is_empty() && customers.iter().all(|n| n.certain),
-        unread: clause.iter().enumerate().filter(strange).map(|(_, t)| message.words(t.at.clone())).collect(),
+        unread: tokens.iter().enumerate().filter(strange).map(|(_, t)| message.words(t.at.clone())).collect(),
         who: customers.into_iter().map(|n| n.who).collect(),
-        when: if each { periods } else { joined(periods) },
+        when: if clause.says(Term::Each) { periods } else { joined(periods) },
         group: group(clause),
-        everybody: says(Term::Everybody),
-        pronoun: says(Term::It) || says(Term::Same),
+        everybody: clause.says(Term::Everybody),
+        pronoun: clause.says(Term::It) || clause.says(Term::Same),
     }
 }
 
@@ -369,8 +238,8 @@ fn joined(periods: Vec<When>) -> Vec<When> {
     }
 }
 
-fn group(clause: &[Token]) -> Option<Group> {
-    let says = |term: Term| clause.iter().any(|t| t.is(term));
+fn group(clause: &Clause<'_>) -> Option<Group> {
+    let says = |term| clause.says(term);
     let best = says(Term::Best);
     [
         (says(Term::ByMonth), Group::Month),
@@ -384,30 +253,34 @@ fn group(clause: &[Token]) -> Option<Group> {
 }
 
 /// Gives a condition to the registration it governs; what that one lacks may stand in the condition.
-fn condition_of(message: &Message, parts: &mut Vec<Part>, about: Part, test: Option<super::request::Test>) {
+fn govern(message: &Message, parts: &mut Vec<Part>, about: Part, test: Option<Test>) {
     let registers = |p: &Part| matches!(p.ask, Some(Ask::Register(_)));
     if !parts.iter().any(registers) {
-        *parts = vec![remark(Remark::UnclearCondition)];
+        *parts = vec![remark(Remark::OnlyRegistrations)];
         return;
+    }
+    // …登録したい。ただし…の場合に登録を行う: a verb that only repeats the first is no registration.
+    let repeats = |p: &Part| match &p.ask {
+        Some(Ask::Register(sales)) => sales.iter().all(|s| s.goods.is_none() && s.price == Price::Missing),
+        _ => false,
+    };
+    if parts.iter().any(|p| registers(p) && !repeats(p)) {
+        parts.retain(|p| !repeats(p));
     }
     let mut who = about.who.into_iter().next();
     let mut when = about.when.into_iter().next();
     // 今月の件数を確認して、0件なら…: what is looked up first is what the condition is about.
-    let first =
-        parts.first().filter(|p| !registers(p) && (message.has(Term::Check) || message.has(Term::Seek))).cloned();
-    if let Some(first) = first {
-        parts.remove(0);
+    let checks = message.has(Term::Check) || message.has(Term::Seek);
+    if checks && parts.first().is_some_and(|p| !registers(p)) {
+        let first = parts.remove(0);
         who = who.or_else(|| first.who.into_iter().next());
         when = when.or_else(|| first.when.into_iter().next());
     }
-    for part in parts.iter_mut() {
-        let Some(Ask::Register(sales)) = &mut part.ask else { continue };
-        for sale in sales.iter_mut() {
-            sale.who = sale.who.take().or_else(|| who.clone());
-            let who = who.clone().or_else(|| sale.who.clone());
-            sale.condition = Some(Condition { who, when: when.clone(), test });
-        }
+    let sales =
+        parts.iter_mut().filter_map(|p| if let Some(Ask::Register(sales)) = &mut p.ask { Some(sales) } else { None });
+    for sale in sales.flatten() {
+        sale.who = sale.who.take().or_else(|| who.clone());
+        let who = who.clone().or_else(|| sale.who.clone());
+        sale.condition = Some(Condition { who, when: when.clone(), test });
     }
-    // Bare verbs that only repeat the first: …登録したい。ただし…の場合に登録を行う.
-    parts.retain(|p| !matches!(&p.ask, Some(Ask::Register(sales)) if sales.iter().all(|s| s.goods.is_none() && s.price == super::request::Price::Missing)) );
 }

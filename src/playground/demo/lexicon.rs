@@ -139,7 +139,8 @@ impl Entry {
             && before.is_some_and(|b| is_hiragana(b) && !"をはがにでもとの".contains(b));
         // はい is an answer, and not the beginning of はいくら.
         let answer = matches!(self.term, Term::Yes | Term::No) && after.is_some_and(is_word);
-        (!joins(first, before) && !joins(last, after) && !inside && !(short && answer)).then_some(end)
+        let inner = joins(first, before) || joins(last, after) || inside || (short && answer);
+        (!inner).then_some(end)
     }
 }
 

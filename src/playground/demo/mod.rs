@@ -7,13 +7,14 @@
 //! `conversation` is the whole of its world, and the bot does not know it.
 //!
 //! A request takes this way: `wire` reads it into a `conversation`; `turns` finds the message that is to be answered;
-//! `message` cuts it into tokens (`lexicon`), `grammar` into parts (`slots`, `registrations`, `conditions`,
+//! `message` cuts it into tokens (`lexicon`), `grammar` into parts (`clauses`, `slots`, `registrations`, `conditions`,
 //! `cancelling`); `follow_up` gives the parts what earlier messages said (`choices`), as a list of what is asked
 //! (`request`); `plan` goes through the list to the next calls or the answer (`lookups`, `writes`, `say`).
 
 mod calls;
 mod cancelling;
 mod choices;
+mod clauses;
 mod conditions;
 mod conversation;
 mod follow_up;

@@ -172,7 +172,7 @@ impl Plan<'_> {
         match remark {
             Remark::Refused { words, why } => say::refusal(self.lang, words, *why),
             Remark::Beyond => words::beyond(self.lang),
-            Remark::UnclearCondition => words::condition_unclear(self.lang),
+            Remark::OnlyRegistrations => words::condition_only_registrations(self.lang),
             Remark::Unread(parts) => words::unread(self.lang, parts.join(&words::list(self.lang))),
             Remark::NoCardToChange => words::no_card_to_change(self.lang),
         }

@@ -151,8 +151,8 @@ pub(super) enum Remark {
     Refused { words: String, why: Refusal },
     /// About sales, and not to be had from this model.
     Beyond,
-    /// A condition on something else than a registration, or one that is not understood.
-    UnclearCondition,
+    /// A condition on something else than a registration.
+    OnlyRegistrations,
     /// A part of the message that was not understood.
     Unread(Vec<String>),
     /// A change, and no card that could be changed.
