@@ -104,7 +104,7 @@ fn filled(request: &Request, before: &Before) -> Option<Vec<Intent>> {
         return None;
     }
     let said = said(request);
-    if said == Registration::default() {
+    if said == Registration::default() || said.is_complete() {
         return None;
     }
     let fill = |pending: &Registration| {

@@ -7,7 +7,6 @@ use super::clauses::{self, Clause};
 use super::lexicon::Term;
 use super::message::{Kind, Message, Token};
 use super::request::{Condition, Group, Period, Price, Registration, Remark, Target, Test, When, Who};
-use super::script::is_hiragana;
 use super::{cancelling, conditions, registrations, slots};
 use crate::domain::Lang;
 use crate::reading::Meaning;
@@ -203,10 +202,10 @@ fn looked_up(clause: &Clause<'_>) -> Part {
         .filter_map(|t| if let Kind::Date(n) = t.kind { message.dates.get(n) } else { None })
         .filter_map(|found| When::of(&found.words, &found.meaning))
         .collect();
-    // Short words in hiragana are most often endings and fillers.
-    let filler = |t: &Token| t.low.chars().count() <= 3 && t.low.chars().all(is_hiragana);
     let strange = |(i, t): &(usize, &Token)| {
-        (t.kind == Kind::Word && !taken(*i) && !filler(t)) || matches!(t.kind, Kind::Amount(_)) || t.is(Term::Outside)
+        (t.kind == Kind::Word && !taken(*i) && !slots::is_filler(&t.low))
+            || matches!(t.kind, Kind::Amount(_))
+            || t.is(Term::Outside)
     };
     Part {
         ask: None,

@@ -260,6 +260,11 @@ impl Cutter {
         end
     }
 
+    /// お or ご before a word in kanji: お米.
+    fn honours(&self, i: usize, end: usize) -> bool {
+        i + 1 == end && self.at(i).is_some_and(|c| "おご".contains(c)) && self.at(end).is_some_and(is_kanji)
+    }
+
     /// A run with kana in it: words, and the particles between and around them.
     fn japanese(&mut self, run: Range<usize>) {
         let mut start = run.start;
@@ -286,7 +291,7 @@ impl Cutter {
                 let follows = i > run.start || self.before(i).is_some_and(|c| c != ' ' && self.claimed(i - 1));
                 let lead = LEADS.contains(self.at(i).unwrap_or(' '))
                     && follows
-                    && kana - i >= 3
+                    && (kana - i >= 3 || self.honours(i + 1, kana))
                     && self.at(i + 1).is_some_and(|c| !"んーぁぃぅぇぉっゃゅょ".contains(c));
                 if lead {
                     self.claim(Kind::Word, start..i);

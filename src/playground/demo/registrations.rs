@@ -63,7 +63,8 @@ pub(super) fn read(message: &Message, clause: &[Token], lang: Lang) -> (Vec<Regi
         // Beside what is counted, other words are no goods; and without a price or a customer they are no sale.
         let stray = !made.is_empty() && group.price == Price::Missing && group.who.is_empty();
         if stray || group.goods.iter().any(|g| g.counted) {
-            left.extend(group.goods.extract_if(.., |g| !g.counted).map(|g| g.words.clone()));
+            let others = group.goods.extract_if(.., |g| !g.counted).map(|g| g.words.clone());
+            left.extend(others.filter(|words| !slots::is_filler(words)));
         }
         if stray && group.goods.is_empty() {
             continue;

@@ -5,7 +5,8 @@ pub(super) fn is_hiragana(c: char) -> bool {
 }
 
 pub(super) fn is_katakana(c: char) -> bool {
-    matches!(c, '\u{30a1}'..='\u{30ff}')
+    // ・ stands between words.
+    matches!(c, '\u{30a1}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}')
 }
 
 pub(super) fn is_kana(c: char) -> bool {

@@ -28,6 +28,11 @@ pub(super) fn phrases(message: &Message, clause: &[Token]) -> Vec<Phrase> {
     runs.into_iter().map(|run| Phrase { words: words(message, clause, run.clone()), tokens: run }).collect()
 }
 
+/// Short words in hiragana are most often endings: nothing is said of them when they are left over.
+pub(super) fn is_filler(words: &str) -> bool {
+    words.chars().count() <= 3 && words.chars().all(is_hiragana)
+}
+
 fn words(message: &Message, clause: &[Token], run: Range<usize>) -> String {
     match clause.get(run).unwrap_or_default() {
         [] => String::new(),
