@@ -145,6 +145,11 @@ words! {
         ja: "内容を確認用のカードに表示します。まだ登録は済んでいません。間違いがなければ「{button}」ボタンを押してください。",
         en: "A card with the details is shown. Nothing is written yet: please check it and press “{button}”.",
     }
+    /// A card was made in the place of one that waited.
+    card_replaced(button) {
+        ja: "内容を改めたカードに置き換えます。まだ登録は済んでいません。間違いがなければ「{button}」ボタンを押してください。",
+        en: "A new card takes the place of the one that waited. Nothing is written yet: please check it and press “{button}”.",
+    }
     /// A card was made for a cancellation.
     cancel_card_shown() {
         ja: "取り消しの内容を確認用のカードに表示します。まだ取り消しは済んでいません。間違いがなければ、カードのボタンを押してください。",

@@ -139,10 +139,13 @@ fn registers(clause: &Clause<'_>) -> bool {
     let question = clause.is_question();
     let asks = (asked(Term::Register) || asked(Term::RegisterThen))
         && (amount || !(question || clause.says(Term::Me) || clause.says(Term::Outside)));
-    let verb = asked(Term::Registered) || asked(Term::Sold) || asked(Term::Sales);
+    let counted = clause.has(|k| matches!(k, Kind::Quantity(_)));
+    let verb = asked(Term::Registered) || asked(Term::Sold) || (asked(Term::Sales) && counted);
+    // 1000円以上の売上 is no sale of 1000 yen.
+    let compares = [Term::AtLeast, Term::AtMost, Term::Below, Term::Above].iter().any(|term| clause.says(*term));
     // 0016 かぼちゃ4個 600円 has no verb, and 600円です is an answer.
     let bare = clause.asks().next().is_none() && clause.has(|k| k == Kind::Code);
-    asks || (amount && !question && !asked(Term::Total) && (verb || bare))
+    asks || (amount && !question && !compares && !asked(Term::Total) && (verb || bare))
 }
 
 /// What a look-up asks for; `None` when no word says it, or the words are about something else.

@@ -7,9 +7,10 @@
 //! `conversation` is the whole of its world, and the bot does not know it.
 //!
 //! A request takes this way: `wire` reads it into a `conversation`; `turns` finds the message that is to be answered;
-//! `message` cuts it into tokens (`lexicon`), `grammar` into parts (`clauses`, `slots`, `registrations`, `conditions`,
-//! `cancelling`); `follow_up` gives the parts what earlier messages said (`choices`), as a list of what is asked
-//! (`request`); `plan` goes through the list to the next calls or the answer (`lookups`, `writes`, `say`).
+//! `message` is its text as tokens (`cutting`, `lexicon`), of which `grammar` makes parts (`clauses`, `slots`,
+//! `registrations`, `conditions`, `cancelling`); `follow_up` gives the parts what earlier messages said (`choices`), as a
+//! list of what is asked (`request`); `plan` goes through the list to the next calls or the answer (`lookups`, `writes`,
+//! `calls`, `say`). `talk` is what asks for nothing.
 
 mod calls;
 mod cancelling;
@@ -17,6 +18,7 @@ mod choices;
 mod clauses;
 mod conditions;
 mod conversation;
+mod cutting;
 mod follow_up;
 mod grammar;
 mod lexicon;

@@ -190,7 +190,15 @@ pub(super) fn groups(lang: Lang, data: &Value) -> Option<String> {
     let heads = [words::head_group(lang), words::head_count(lang), words::head_price(lang)];
     let lines = groups.iter().map(|g| {
         let (key, label) = (field(g, "key"), field(g, "label"));
-        let name = if label.is_empty() || label == key { key } else { format!("{key} {label}") };
+        // The key of a person is an id that only programs read.
+        let id = key.starts_with("slack:") && !label.is_empty();
+        let name = if id {
+            label
+        } else if label == key {
+            key
+        } else {
+            format!("{key} {label}")
+        };
         vec![name.trim().to_owned(), field(g, "count"), yen(g, "total_price")]
     });
     Some(table(&heads, lines))

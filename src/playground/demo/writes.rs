@@ -11,12 +11,13 @@ use crate::words::{cards, demo as words};
 
 impl Plan<'_> {
     pub(super) fn register(&self, registration: &Registration, from: usize) -> Step {
+        let button = cards::confirm(self.lang);
+        let shown = match registration.replaces {
+            Some(_) => words::card_replaced(self.lang, button),
+            None => words::card_shown(self.lang, button),
+        };
         let ready = self.registration(registration, from);
-        ready
-            .and_then(|(call, remarks)| {
-                self.write(call, remarks, words::card_shown(self.lang, cards::confirm(self.lang)), from)
-            })
-            .unwrap_or_else(|step| step)
+        ready.and_then(|(call, remarks)| self.write(call, remarks, shown, from)).unwrap_or_else(|step| step)
     }
 
     /// The call that proposes a registration, with remarks for the person; or what comes before it.
