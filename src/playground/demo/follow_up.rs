@@ -1,5 +1,5 @@
-//! What a message means after what went before: an answer to a question, a change of a waiting card, or a request that
-//! leaves out what was said already ("and this month?").
+//! What a message means after what went before: an answer to a question, a change of a waiting card, a sale once more,
+//! or a request by itself ([`super::ellipsis`] fills what that one leaves out).
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,12 @@ use serde_json::{Map, Value};
 
 use super::cancelling;
 use super::choices;
+use super::ellipsis;
 use super::grammar::{Ask, Part, Request};
 use super::lexicon::Term;
 use super::message::Kind;
 use super::registrations;
-use super::request::{Day, Group, Intent, Price, Registration, Remark, Target, When, Who};
+use super::request::{Day, Intent, Price, Registration, Remark, Target, Who};
 use crate::domain::Yen;
 use crate::reading;
 
@@ -54,7 +55,7 @@ pub(super) fn understand(request: &Request, before: &Before) -> Meaning {
         return Meaning { goes_on: true, ..meaning(intents) };
     }
     let found = filled(request, before).or_else(|| changed(request, before)).or_else(|| repeated(request, before));
-    meaning(found.unwrap_or_else(|| completed(request, before)))
+    meaning(found.unwrap_or_else(|| ellipsis::completed(&request.parts, &request.message, &before.intents)))
 }
 
 fn has_slots(request: &Request, kinds: fn(Kind) -> bool) -> bool {
@@ -194,149 +195,4 @@ fn recounted(shown: Option<&str>, new: &str) -> String {
         return before.chain(new.chars()).chain(after).collect();
     }
     new.to_owned()
-}
-
-/// Every part with what it leaves out.
-fn completed(request: &Request, before: &Before) -> Vec<Intent> {
-    let mut intents: Vec<Intent> = Vec::new();
-    for part in &request.parts {
-        let here = intents.iter().rev().find(|i| !matches!(i, Intent::Remark(_))).cloned();
-        let earlier = before
-            .intents
-            .iter()
-            .rev()
-            .find(|i| !matches!(i, Intent::Remark(_) | Intent::Register(_) if !part.pronoun));
-        let context = here.as_ref().or(earlier);
-        let made = intents_of(part, context, request);
-        intents.extend(made);
-    }
-    // 「…」 was not understood is said once.
-    let mut unread: Vec<String> = Vec::new();
-    intents.retain(|i| match i {
-        Intent::Remark(Remark::Unread(words)) => {
-            unread.extend(words.iter().cloned());
-            false
-        }
-        _ => true,
-    });
-    if !unread.is_empty() && !intents.is_empty() {
-        intents.push(Intent::Remark(Remark::Unread(unread)));
-    }
-    intents
-}
-
-fn intents_of(part: &Part, context: Option<&Intent>, request: &Request) -> Vec<Intent> {
-    let mut made = match &part.ask {
-        Some(Ask::Register(sales)) => sales.iter().cloned().map(Intent::Register).collect(),
-        Some(Ask::Cancel { sale, reason }) => {
-            return vec![Intent::Cancel { sale: sale.clone(), reason: reason.clone() }];
-        }
-        Some(Ask::Remark(remark)) => return vec![Intent::Remark(remark.clone())],
-        Some(Ask::Sale(number)) => return vec![Intent::Sale(number.clone())],
-        Some(Ask::Registrations) => vec![registrations_of(part)],
-        Some(Ask::Customer { contact, all }) => {
-            let who = of_whom(part, context);
-            each(&who).map(|who| Intent::Customer { all: *all && who.is_none(), who, contact: *contact }).collect()
-        }
-        Some(Ask::Sales) => figures(part, context, |who, when| match who {
-            Some(who) => Intent::Sales { who, when },
-            None => Intent::Total { who: None, when, group: Some(part.group.unwrap_or(Group::Customer)) },
-        }),
-        Some(Ask::Total) => {
-            let several = part.when.len() > 1;
-            let group = part.group.or(several.then_some(Group::Total));
-            figures(part, context, |who, when| Intent::Total { who, when, group })
-        }
-        None => fragment(part, context, request),
-    };
-    if !part.unread.is_empty() && !made.is_empty() {
-        made.push(Intent::Remark(Remark::Unread(part.unread.clone())));
-    }
-    made
-}
-
-fn registrations_of(part: &Part) -> Intent {
-    let by = part.who.iter().find_map(|w| if let Who::Name(name) = w { Some(name.clone()) } else { None });
-    Intent::Registrations { by, when: part.when.first().cloned() }
-}
-
-fn each(who: &[Who]) -> impl Iterator<Item = Option<Who>> {
-    let nobody = who.is_empty().then_some(None);
-    nobody.into_iter().chain(who.iter().cloned().map(Some))
-}
-
-/// The customers of a part: those it names, or the one spoken of before.
-fn of_whom(part: &Part, context: Option<&Intent>) -> Vec<Who> {
-    let of_all = part.everybody || matches!(part.group, Some(Group::Customer | Group::Staff));
-    match context.and_then(Intent::who) {
-        Some(who) if part.who.is_empty() && !of_all => vec![who.clone()],
-        _ => part.who.clone(),
-    }
-}
-
-/// One intent for each customer and period.
-fn figures(part: &Part, context: Option<&Intent>, make: impl Fn(Option<Who>, Option<When>) -> Intent) -> Vec<Intent> {
-    let who = of_whom(part, context);
-    // 合計は？: neither customer nor period is said, so both are those of before.
-    let inherited = context.and_then(Intent::when).filter(|_| part.who.is_empty() && !part.everybody);
-    let when: Vec<Option<When>> = match part.when.as_slice() {
-        [] => vec![inherited.cloned()],
-        some => some.iter().cloned().map(Some).collect(),
-    };
-    each(&who).flat_map(|who| when.iter().map(|when| make(who.clone(), when.clone())).collect::<Vec<_>>()).collect()
-}
-
-/// A part without a word that says what is asked.
-fn fragment(part: &Part, context: Option<&Intent>, request: &Request) -> Vec<Intent> {
-    let asks_on = request.message.tokens.iter().any(|t| {
-        matches!(t.low.as_str(), "?" | "？")
-            || t.is_particle(&["は", "も", "だと", "では"])
-            || t.is(Term::Ask)
-            || t.is(Term::And)
-            || t.is(Term::Polite)
-            || t.is(Term::Same)
-            || t.is(Term::Label)
-            || t.is(Term::Show)
-    });
-    let known = part.certain || part.who.is_empty();
-    let goes_on = context.filter(|_| part.unread.is_empty() && (known || asks_on));
-    if let Some(context) = goes_on
-        && (!part.who.is_empty() || !part.when.is_empty())
-    {
-        let changed = again(part, context);
-        if !changed.is_empty() {
-            return changed;
-        }
-    }
-    if !part.certain {
-        return Vec::new();
-    }
-    if part.when.is_empty() {
-        return each(&part.who).map(|who| Intent::Customer { who, contact: false, all: false }).collect();
-    }
-    figures(part, None, |who, when| match who {
-        Some(who) => Intent::Sales { who, when },
-        None => Intent::Total { who, when, group: None },
-    })
-}
-
-/// The same for another customer or another period.
-fn again(part: &Part, context: &Intent) -> Vec<Intent> {
-    let who = if part.who.is_empty() { context.who().cloned().into_iter().collect() } else { part.who.clone() };
-    let when: Vec<Option<When>> = match part.when.as_slice() {
-        [] => vec![context.when().cloned()],
-        some => some.iter().cloned().map(Some).collect(),
-    };
-    let make = |who: Option<Who>, when: Option<When>| match context {
-        Intent::Sales { .. } => who.map(|who| Intent::Sales { who, when }),
-        Intent::Total { group, .. } => Some(Intent::Total { who, when, group: *group }),
-        Intent::Registrations { by, .. } => Some(Intent::Registrations { by: by.clone(), when }),
-        Intent::Customer { contact, .. } if when.is_none() => {
-            Some(Intent::Customer { who, contact: *contact, all: false })
-        }
-        _ => None,
-    };
-    each(&who)
-        .flat_map(|who| when.iter().filter_map(|when| make(who.clone(), when.clone())).collect::<Vec<_>>())
-        .collect()
 }

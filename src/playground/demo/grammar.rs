@@ -7,7 +7,7 @@ use super::clauses::{self, Clause};
 use super::lexicon::Term;
 use super::message::{Kind, Message, Token};
 use super::request::{Condition, Group, Period, Price, Registration, Remark, Target, Test, When, Who};
-use super::{cancelling, conditions, registrations, slots};
+use super::{cancelling, conditions, goods, names, registrations};
 use crate::domain::Lang;
 use crate::reading::Meaning;
 
@@ -198,7 +198,7 @@ fn refused(clause: &Clause<'_>) -> Option<Remark> {
 /// Whom and which days a clause is about.
 fn looked_up(clause: &Clause<'_>) -> Part {
     let Clause { message, tokens, lang } = *clause;
-    let customers = slots::customers(message, tokens, lang, false);
+    let customers = names::customers(message, tokens, lang, false);
     let taken = |i: usize| customers.iter().any(|n| n.tokens.contains(&i));
     let periods: Vec<When> = tokens
         .iter()
@@ -206,7 +206,7 @@ fn looked_up(clause: &Clause<'_>) -> Part {
         .filter_map(|found| When::of(&found.words, &found.meaning))
         .collect();
     let strange = |(i, t): &(usize, &Token)| {
-        (t.kind == Kind::Word && !taken(*i) && !slots::is_filler(&t.low))
+        (t.kind == Kind::Word && !taken(*i) && !goods::is_filler(&t.low))
             || matches!(t.kind, Kind::Amount(_))
             || t.is(Term::Outside)
     };

@@ -103,6 +103,15 @@ impl Message {
     }
 }
 
+/// 600円じゃなくて, "not 600 yen": the token is named as what is not meant.
+pub(super) fn is_negated(tokens: &[Token], i: usize, lang: Lang) -> bool {
+    let not = match lang {
+        Lang::Ja => tokens.get(i + 1),
+        Lang::En => i.checked_sub(1).and_then(|before| tokens.get(before)),
+    };
+    not.is_some_and(|t| t.is(Term::Not))
+}
+
 fn plain(c: char) -> char {
     match c {
         '\u{2018}' | '\u{2019}' => '\'',

@@ -7,10 +7,10 @@
 //! `conversation` is the whole of its world, and the bot does not know it.
 //!
 //! A request takes this way: `wire` reads it into a `conversation`; `turns` finds the message that is to be answered;
-//! `message` is its text as tokens (`cutting`, `lexicon`), of which `grammar` makes parts (`clauses`, `slots`,
-//! `registrations`, `conditions`, `cancelling`); `follow_up` gives the parts what earlier messages said (`choices`), as a
-//! list of what is asked (`request`); `plan` goes through the list to the next calls or the answer (`lookups`, `writes`,
-//! `calls`, `say`). `talk` is what asks for nothing.
+//! `message` is its text as tokens (`cutting`, `lexicon`), of which `grammar` makes parts (`clauses`, `names`, `goods`,
+//! `registrations`, `conditions`, `cancelling`); `follow_up` and `ellipsis` give the parts what earlier messages said
+//! (`choices`), as a list of what is asked (`request`); `plan` goes through the list to the next calls or the answer
+//! (`lookups`, `writes`, `calls`, `say`). `talk` is what asks for nothing.
 
 mod calls;
 mod cancelling;
@@ -19,17 +19,19 @@ mod clauses;
 mod conditions;
 mod conversation;
 mod cutting;
+mod ellipsis;
 mod follow_up;
+mod goods;
 mod grammar;
 mod lexicon;
 mod lookups;
 mod message;
+mod names;
 mod plan;
 mod registrations;
 mod request;
 mod say;
 mod script;
-mod slots;
 mod spellings;
 mod talk;
 mod turns;

@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use chrono::NaiveDate;
 
+use super::goods::{self, Goods};
 use super::lexicon::Term;
-use super::message::{Kind, Message, Token};
+use super::message::{Kind, Message, Token, is_negated};
+use super::names;
 use super::request::{Day, Price, Registration, Who};
-use super::slots::{self, Goods};
 use crate::domain::Lang;
 use crate::reading::{self, Context, Meaning};
 
@@ -31,20 +32,20 @@ struct Group<'g> {
 /// The sales of a clause. A customer, goods or an amount that comes again begins the next sale; what a sale lacks it
 /// takes from the one before, and a day at the very end belongs to all. Also gives the words that were left over.
 pub(super) fn read(message: &Message, clause: &[Token], lang: Lang) -> (Vec<Registration>, Vec<String>) {
-    let customers = slots::customers(message, clause, lang, true);
+    let customers = names::customers(message, clause, lang, true);
     let taken: Vec<Range<usize>> = customers.iter().map(|n| n.tokens.clone()).collect();
-    let goods = slots::goods(message, clause, &taken, lang);
+    let goods = goods::find(message, clause, &taken, lang);
     let per_piece = clause.iter().any(|t| t.is(Term::PerPiece));
     let mut slots: Vec<(usize, Slot<'_>)> = Vec::new();
     slots.extend(customers.into_iter().map(|n| (n.tokens.start, Slot::Who(n.who))));
     slots.extend(goods.iter().map(|g| (g.tokens.start, Slot::Goods(g))));
     for (i, token) in clause.iter().enumerate() {
         match token.kind {
-            Kind::Amount(n) if !not_meant(clause, i, lang) => {
+            Kind::Amount(n) if !is_negated(clause, i, lang) => {
                 let price = price(message, clause, i, n, per_piece, &goods);
                 slots.push((i, Slot::Price(price)));
             }
-            Kind::Date(n) if !not_meant(clause, i, lang) => {
+            Kind::Date(n) if !is_negated(clause, i, lang) => {
                 let day = message.sale_dates.get(n).map(|found| Day::of(&found.words, &found.meaning));
                 slots.push((i, Slot::Day(day.unwrap_or_default())));
             }
@@ -64,12 +65,12 @@ pub(super) fn read(message: &Message, clause: &[Token], lang: Lang) -> (Vec<Regi
         let stray = !made.is_empty() && group.price == Price::Missing && group.who.is_empty();
         if stray || group.goods.iter().any(|g| g.counted) {
             let others = group.goods.extract_if(.., |g| !g.counted).map(|g| g.words.clone());
-            left.extend(others.filter(|words| !slots::is_filler(words)));
+            left.extend(others.filter(|words| !goods::is_filler(words)));
         }
         if stray && group.goods.is_empty() {
             continue;
         }
-        let goods = slots::joined(clause, &group.goods, lang);
+        let goods = goods::joined(clause, &group.goods, lang);
         let before = made.last().cloned().unwrap_or_default();
         let one = |who: Option<Who>| {
             let own = Registration {
@@ -91,21 +92,12 @@ pub(super) fn read(message: &Message, clause: &[Token], lang: Lang) -> (Vec<Regi
     (made, left)
 }
 
-/// 600円じゃなくて, "not 600 yen".
-fn not_meant(clause: &[Token], i: usize, lang: Lang) -> bool {
-    let at = match lang {
-        Lang::Ja => clause.get(i + 1),
-        Lang::En => i.checked_sub(1).and_then(|b| clause.get(b)),
-    };
-    at.is_some_and(|t| t.is(Term::Not))
-}
-
 fn price(message: &Message, clause: &[Token], i: usize, n: usize, per_piece: bool, goods: &[Goods]) -> Price {
     let Some(amount) = message.amounts.get(n) else { return Price::Missing };
     let words = amount.words.clone();
     let of_goods = clause.get(i + 1).is_some_and(|t| t.is_particle(&["の"]))
         && goods.iter().any(|g| g.tokens.start == i + 2 && g.named && g.counted);
-    let of_one = i.checked_sub(1).is_some_and(|b| slots::prices_one(message, clause, b));
+    let of_one = i.checked_sub(1).is_some_and(|b| goods::prices_one(message, clause, b));
     match &amount.meaning {
         Meaning::Refused(why) => Price::Refused { words, why: *why },
         Meaning::Ambiguous(_) => Price::Several,

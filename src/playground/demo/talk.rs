@@ -20,56 +20,19 @@ pub(super) enum Talk {
 
 /// Talk that is nothing else, whatever went before.
 pub(super) fn plain(message: &Message) -> Option<Talk> {
-    if let Some(talk) = message.whole.iter().copied().filter_map(of_term).next() {
+    if let Some(talk) = message.whole.iter().copied().find_map(of_term) {
         return Some(talk);
     }
     if message.whole.contains(&Term::Polite) {
         return Some(Talk::Answer);
     }
-    let tokens = &message.tokens;
-    let slots = |t: &Token| {
-        matches!(t.kind, Kind::Code | Kind::Amount(_) | Kind::Date(_) | Kind::Quantity(_) | Kind::Sale)
-            || matches!(
-                t.kind,
-                Kind::Term(
-                    Term::Sales
-                        | Term::Total
-                        | Term::Sold
-                        | Term::Code
-                        | Term::Contact
-                        | Term::Register
-                        | Term::Registered
-                        | Term::Cancel
-                        | Term::Outside
-                        | Term::Beyond
-                )
-            )
-    };
-    if tokens.iter().any(slots) {
+    if message.tokens.iter().any(|t| is_of_sales(t) || is_of_something(t)) {
         return None;
     }
     if message.has(Term::Help) {
         return Some(Talk::Help);
     }
-    let bare = tokens.iter().all(|t| {
-        matches!(t.kind, Kind::Particle | Kind::Comma | Kind::Stop)
-            || matches!(
-                t.kind,
-                Kind::Term(
-                    Term::Yes
-                        | Term::No
-                        | Term::None
-                        | Term::Polite
-                        | Term::Change
-                        | Term::Hello
-                        | Term::Thanks
-                        | Term::It
-                        | Term::Ask
-                        | Term::Label
-                        | Term::And
-                )
-            )
-    });
+    let bare = message.tokens.iter().all(carries_nothing);
     let first = [Term::Thanks, Term::Yes, Term::No, Term::Hello].into_iter().find(|t| message.has(*t));
     first.filter(|_| bare).and_then(of_term)
 }
@@ -83,35 +46,60 @@ fn of_term(term: Term) -> Option<Talk> {
     }
 }
 
+/// Says that the message is about sales or customers.
+fn is_of_sales(token: &Token) -> bool {
+    match token.kind {
+        Kind::Code | Kind::Amount(_) | Kind::Sale => true,
+        Kind::Term(term) => matches!(
+            term,
+            Term::Sales
+                | Term::Total
+                | Term::Sold
+                | Term::Code
+                | Term::Register
+                | Term::Registered
+                | Term::CustomerWord
+                | Term::Customers
+                | Term::Cancel
+        ),
+        _ => false,
+    }
+}
+
+/// Says that the message is about anything at all.
+fn is_of_something(token: &Token) -> bool {
+    matches!(token.kind, Kind::Date(_) | Kind::Quantity(_) | Kind::Term(Term::Contact | Term::Outside | Term::Beyond))
+}
+
+fn carries_nothing(token: &Token) -> bool {
+    match token.kind {
+        Kind::Particle | Kind::Comma | Kind::Stop => true,
+        Kind::Term(term) => matches!(
+            term,
+            Term::Yes
+                | Term::No
+                | Term::None
+                | Term::Polite
+                | Term::Change
+                | Term::Hello
+                | Term::Thanks
+                | Term::It
+                | Term::Ask
+                | Term::Label
+                | Term::And
+        ),
+        _ => false,
+    }
+}
+
 /// What a message is that asks for nothing this model can find.
 pub(super) fn other(request: &Request) -> Talk {
     let message = &request.message;
-    let about_sales = message.tokens.iter().any(|t| {
-        matches!(t.kind, Kind::Code | Kind::Amount(_) | Kind::Sale)
-            || matches!(
-                t.kind,
-                Kind::Term(
-                    Term::Sales
-                        | Term::Total
-                        | Term::Sold
-                        | Term::Code
-                        | Term::Register
-                        | Term::Registered
-                        | Term::CustomerWord
-                        | Term::Customers
-                        | Term::Cancel
-                )
-            )
-    });
     let asks = message.tokens.iter().any(|t| {
-        matches!(t.kind, Kind::Term(Term::Ask | Term::Show | Term::Polite | Term::Customer | Term::Seek))
-            || matches!(t.low.as_str(), "?" | "？")
+        t.low == "?"
+            || matches!(t.kind, Kind::Term(Term::Ask | Term::Show | Term::Polite | Term::Customer | Term::Seek))
     });
-    if message.has(Term::Outside)
-        || (asks && !about_sales && message.tokens.iter().any(|t| matches!(t.kind, Kind::Word | Kind::Number)))
-    {
-        Talk::Outside
-    } else {
-        Talk::Unclear
-    }
+    let of_sales = message.tokens.iter().any(is_of_sales);
+    let speaks = message.tokens.iter().any(|t| matches!(t.kind, Kind::Word | Kind::Number));
+    if message.has(Term::Outside) || (asks && speaks && !of_sales) { Talk::Outside } else { Talk::Unclear }
 }
