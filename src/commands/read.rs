@@ -214,4 +214,15 @@ mod tests {
         assert_eq!(got[0]["dates"][0]["readings"], json!([{"date": "2025-12-03"}, {"date": "2026-12-03"}]));
         assert_eq!(got[1]["dates"][0]["refused"], "no_such_day");
     }
+
+    #[test]
+    fn open_periods_taxes_and_refused_amounts_are_shown() {
+        let got = output("先月以降\n来週以降\n昨日まで\n600円（税込）と500円+税\n1,80円\n3万5で\n");
+        assert_eq!(got[0]["dates"][0]["end"], "2026-11-29");
+        assert_eq!((&got[1]["dates"][0]["start"], &got[1]["dates"][0]["end"]), (&json!("2026-11-30"), &Value::Null));
+        assert_eq!((&got[2]["dates"][0]["start"], &got[2]["dates"][0]["end"]), (&Value::Null, &json!("2026-11-28")));
+        assert_eq!([&got[3]["amounts"][0]["tax"], &got[3]["amounts"][1]["tax"]], ["included", "excluded"]);
+        assert_eq!(got[4]["amounts"][0]["refused"], "grouping");
+        assert_eq!(got[5]["amounts"][0]["readings"], json!([{"yen": 35_000}, {"yen": 30_005}]));
+    }
 }

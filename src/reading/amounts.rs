@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::fold::Folded;
 use super::numbers::{self, Number};
-use super::{Amount, Meaning, Refusal, Tax, units};
+use super::{Amount, Meaning, Refusal, Taken, Tax, units};
 use crate::domain::Yen;
 
 /// An amount with its place in the folded text.
@@ -25,15 +25,20 @@ const VAGUE_BEFORE: &str = "数何幾";
 /// The amounts of a folded text with their places in it, given those of its dates.
 pub(super) fn amounts(text: &Folded, dates: &[Range<usize>]) -> Vec<(Range<usize>, Amount)> {
     let mut prices: Vec<Price> = Vec::new();
+    let mut dates = Taken::new(dates);
     let mut i = 0;
     while let Some(c) = text.at(i) {
-        if let Some(date) = dates.iter().find(|d| d.contains(&i)) {
+        let date = dates.after(i);
+        if let Some(date) = date.filter(|d| d.contains(&i)) {
             i = date.end;
             continue;
         }
-        let begins = c.is_ascii() && !matches!(c, ' ' | '.' | ',') || !c.is_ascii() && may_begin(c);
+        let inner = c.is_ascii_alphabetic() && text.before(i).is_some_and(|c| c.is_ascii_alphabetic());
+        let begins = !inner && may_begin(c);
         let found = if begins { pair(text, i).or_else(|| price(text, i).map(|p| vec![p])) } else { None };
-        match found {
+        // "yen 二月" is no amount.
+        let free = |p: &Price| date.is_none_or(|d| p.to <= d.start);
+        match found.filter(|prices| prices.iter().all(free)) {
             Some(found) => {
                 i = found.last().map_or(i + 1, |p| p.to);
                 prices.extend(found);
@@ -52,7 +57,7 @@ fn amount(text: &Folded, price: Price, tax: Option<Tax>) -> (Range<usize>, Amoun
 }
 
 fn may_begin(c: char) -> bool {
-    numbers::is_kanji_numeral(c) || matches!(c, '¥' | 'マ' | '▲' | '△')
+    c.is_ascii_alphanumeric() || numbers::is_kanji_numeral(c) || matches!(c, '-' | '\\' | '¥' | 'マ' | '▲' | '△')
 }
 
 /// The number at `i`, with a scale behind: figures, kanji, or English words.
@@ -111,15 +116,19 @@ fn price(text: &Folded, i: usize) -> Option<Price> {
     }
     let number = number_at(text, start, before.is_some())?;
     let after = units::yen_after(text, number.end).or_else(|| units::yen_after(text, text.skip_spaces(number.end)));
+    // 3万円台: somewhere from there on.
+    if after.is_some_and(|end| text.word_at(end, "台").is_some()) {
+        return None;
+    }
     let to = after.unwrap_or(number.end);
     if before.is_none() && after.is_none() && !says_money(text, start, number) {
         return None;
     }
-    if text.at(number.end) == Some('-')
-        && text.at(number.end + 1).is_some_and(|c| c.is_ascii_digit())
-        && before.is_none()
-        && after.is_none()
-    {
+    // 090-1234; 30k-50k has a scale.
+    let goes_on = text.at(number.end) == Some('-') && text.at(number.end + 1).is_some_and(|c| c.is_ascii_digit());
+    // 000 in "10 000 yen", which is not grouped as numbers are here.
+    let zeros = text.at(start) == Some('0') && text.at(start + 1).is_some_and(|c| c.is_ascii_digit());
+    if zeros || (goes_on && before.is_none() && after.is_none() && !number.scaled) {
         return None;
     }
     let negative = sign || inner_sign;
@@ -136,11 +145,11 @@ fn is_sign(text: &Folded, i: usize, sign: &str) -> bool {
     if sign != "-" {
         return true;
     }
-    text.before(i).is_none_or(|c| !c.is_ascii_alphanumeric() && !"円-)".contains(c))
+    text.before(i).is_none_or(|c| !c.is_ascii_alphanumeric() && !numbers::is_kanji_numeral(c) && !"円-)".contains(c))
 }
 
 fn value(number: Number, currency: bool) -> Option<Meaning<Yen>> {
-    if number.misgrouped {
+    if number.misgrouped || (number.dotted && !number.scaled) {
         return Some(Meaning::Refused(Refusal::Grouping));
     }
     let Some(whole) = number.whole() else {

@@ -52,7 +52,7 @@ impl Folded {
         &self.chars
     }
 
-    /// Kana or kanji stand in it.
+    /// Kana, kanji or Japanese punctuation stand in it.
     pub(crate) fn is_japanese(&self) -> bool {
         self.japanese
     }
@@ -157,7 +157,7 @@ fn half_width(c: char) -> char {
 }
 
 fn is_japanese(c: char) -> bool {
-    matches!(c, '々' | '〇' | 'ぁ'..='ゖ' | 'ァ'..='ヺ' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
+    matches!(c, '、' | '。' | '「' | '」' | '々' | '〇' | 'ぁ'..='ゖ' | 'ァ'..='ヺ' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
 }
 
 /// Characters that compatibility normalisation keeps apart and people do not.

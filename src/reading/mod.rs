@@ -155,6 +155,7 @@ pub fn read(text: &str, context: &Context) -> Findings {
     let (mut taken, dates): (Vec<Range<usize>>, Vec<Found>) = dates::read(&folded, context).into_iter().unzip();
     let (priced, amounts): (Vec<Range<usize>>, Vec<Amount>) = amounts::amounts(&folded, &taken).into_iter().unzip();
     taken.extend(priced);
+    taken.sort_unstable_by_key(|place| place.start);
     let quantities = quantities::quantities(&folded, &taken);
     Findings { dates, amounts, quantities }
 }
@@ -172,6 +173,28 @@ pub fn amounts(text: &str) -> Vec<Amount> {
 /// Finds quantities: numbers with a counter or unit. Amounts and dates are none.
 pub fn quantities(text: &str) -> Vec<Quantity> {
     read(text, &Context::on(NaiveDate::default())).quantities
+}
+
+/// The places of a text that are taken, passed from left to right.
+struct Taken<'p> {
+    ahead: &'p [Range<usize>],
+}
+
+impl<'p> Taken<'p> {
+    fn new(places: &'p [Range<usize>]) -> Self {
+        Self { ahead: places }
+    }
+
+    /// The first place that ends after `i`.
+    fn after(&mut self, i: usize) -> Option<&'p Range<usize>> {
+        while let Some((first, rest)) = self.ahead.split_first() {
+            if first.end > i {
+                return Some(first);
+            }
+            self.ahead = rest;
+        }
+        None
+    }
 }
 
 impl Context {

@@ -19,6 +19,8 @@ pub(super) struct Number {
     pub(super) misgrouped: bool,
     /// It has more decimals than are kept.
     pub(super) cut: bool,
+    /// A dot stands before exactly three figures: 10.000 is ten thousand in other countries.
+    pub(super) dotted: bool,
     /// The one scale it has, 10,000 for 5万; none for 1万5千.
     pub(super) scale: Option<u128>,
 }
@@ -31,7 +33,17 @@ impl Number {
     }
 
     fn plain(micro: u128, end: usize) -> Self {
-        Self { micro, end, scaled: false, figures: true, spoken: None, misgrouped: false, cut: false, scale: None }
+        Self {
+            micro,
+            end,
+            scaled: false,
+            figures: true,
+            spoken: None,
+            misgrouped: false,
+            cut: false,
+            dotted: false,
+            scale: None,
+        }
     }
 }
 
@@ -43,7 +55,7 @@ const SMALL: [(char, u128); 3] = [('千', 1000), ('百', 100), ('十', 10)];
 const KANJI_DIGITS: &str = "〇一二三四五六七八九";
 
 /// English numbers below a hundred that are one word.
-const WORDS: [(&str, u128); 28] = [
+pub(super) const WORDS: [(&str, u128); 28] = [
     ("seventeen", 17),
     ("thirteen", 13),
     ("fourteen", 14),
@@ -95,6 +107,14 @@ pub(super) fn at(text: &Folded, i: usize) -> Option<Number> {
             break;
         }
         // 3万5 may be a short way of saying 3万5千.
+        if large.is_none()
+            && least < u128::MAX
+            && text.at(number.end) == Some('0')
+            && text.at(section.end) != Some('円')
+        {
+            // 3万0016: the code of a customer follows.
+            break;
+        }
         if large.is_none() && least < u128::MAX && section.end == number.end + 1 && !section.scaled {
             number.spoken = number.micro.checked_add(section.micro.checked_mul(least / 10)?);
         }
@@ -103,6 +123,7 @@ pub(super) fn at(text: &Folded, i: usize) -> Option<Number> {
         number.figures |= section.figures;
         number.misgrouped |= section.misgrouped;
         number.cut |= section.cut;
+        number.dotted |= section.dotted;
         least = unit;
         number.end = if large.is_some() { unit_at + 1 } else { section.end };
         if large.is_none() {
@@ -145,6 +166,7 @@ fn section(text: &Folded, i: usize) -> Option<Number> {
                 sum.figures |= last.figures;
                 sum.misgrouped |= last.misgrouped;
                 sum.cut |= last.cut;
+                sum.dotted |= last.dotted;
                 sum.end = end;
                 return Some(sum);
             }
@@ -177,6 +199,7 @@ fn digits(text: &Folded, i: usize) -> Option<Number> {
     misgrouped |= in_group.is_some_and(|n| n != 3);
     let mut micro = whole.checked_mul(ONE)?;
     let mut cut = false;
+    let whole_end = at;
     if text.at(at) == Some('.') && digit(at + 1).is_some() {
         let mut place = ONE / 10;
         at += 1;
@@ -187,7 +210,9 @@ fn digits(text: &Folded, i: usize) -> Option<Number> {
             at += 1;
         }
     }
-    Some(Number { misgrouped, cut, ..Number::plain(micro, at) })
+    // 2½ is folded into 21⁄2.
+    let dotted = at == whole_end + 4;
+    (text.at(at) != Some('\u{2044}')).then(|| Number { misgrouped, cut, dotted, ..Number::plain(micro, at) })
 }
 
 fn kanji_digits(text: &Folded, i: usize) -> Option<Number> {
@@ -307,7 +332,7 @@ pub(super) fn digits_at(text: &Folded, i: usize) -> Option<(u32, usize, usize)> 
         value = value.checked_mul(10)?.checked_add(d)?;
         end += 1;
     }
-    (end > i).then_some((value, end - i, end))
+    (end > i && text.at(end) != Some('\u{2044}')).then_some((value, end - i, end))
 }
 
 /// What stands just before `i` makes a number at `i` only the rest of something: a digit, a letter, a separator after
@@ -318,7 +343,7 @@ pub(super) fn joins_left(text: &Folded, i: usize) -> bool {
         return true;
     }
     let separated = matches!(before, '.' | ',') && text.before(i - 1).is_some_and(|c| c.is_ascii_digit());
-    separated || (before.is_ascii_alphabetic() && !unit_before(text, i)) || before == '_'
+    separated || (before.is_ascii_alphabetic() && !unit_before(text, i)) || matches!(before, '_' | '\u{2044}')
 }
 
 /// The letters before `i` are a unit after a number: in 5kg600円 two numbers stand side by side.

@@ -4,19 +4,22 @@ use std::ops::Range;
 
 use super::fold::Folded;
 use super::numbers::{self, Number};
-use super::{Quantity, units};
+use super::{Quantity, Taken, units};
 
 /// The quantities of a text, given the places of its dates and amounts.
 pub(super) fn quantities(text: &Folded, taken: &[Range<usize>]) -> Vec<Quantity> {
     let mut found = Vec::new();
+    let mut taken = Taken::new(taken);
     let mut i = 0;
     while let Some(c) = text.at(i) {
-        if let Some(other) = taken.iter().find(|t| t.contains(&i)) {
+        let other = taken.after(i);
+        if let Some(other) = other.filter(|t| t.contains(&i)) {
             i = other.end;
             continue;
         }
         let begins = c.is_ascii_alphanumeric() || numbers::is_kanji_numeral(c);
-        match if begins { quantity_at(text, i) } else { None } {
+        let counted = if begins { quantity_at(text, i) } else { None };
+        match counted.filter(|(_, _, end)| other.is_none_or(|t| *end <= t.start)) {
             Some((number, unit, end)) => {
                 let (start_char, end_char) = text.span(i, end);
                 found.push(Quantity { words: text.words(i, end), start_char, end_char, number, unit });
@@ -34,10 +37,11 @@ fn quantity_at(text: &Folded, i: usize) -> Option<(f64, String, usize)> {
         let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric()) && !units::currency_at(text, end);
         return ends.then(|| (f64::from(n), "x".to_owned(), end));
     }
-    if let Some(end) = text.word_at(i, "a dozen") {
-        return Some((1.0, "dozen".to_owned(), end));
+    if let Some((number, end)) = text.lookup(i, &[("half a dozen", 0.5), ("a dozen", 1.0)]) {
+        return Some((number, "dozen".to_owned(), end));
     }
-    if numbers::joins_left(text, i) || follows_code(text, i) {
+    // 2、3個 and 2〜3個 say "about".
+    if numbers::joins_left(text, i) || follows_code(text, i) || numbers::vague_pair(text, i, "~-") {
         return None;
     }
     let number = match numbers::at(text, i) {
@@ -52,6 +56,9 @@ fn quantity_at(text: &Folded, i: usize) -> Option<(f64, String, usize)> {
     }
     let value = value(number)?;
     let next = text.skip_spaces(number.end);
+    if text.word_at(next, "and a half").is_some() {
+        return None;
+    }
     if let Some((unit, end)) = units::unit_at(text, next) {
         return Some((value, unit.to_owned(), end));
     }

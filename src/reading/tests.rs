@@ -5,10 +5,17 @@ use proptest::prelude::*;
 
 use super::{Context, Findings, Meaning, Purpose, Reading, Refusal, Tax, read};
 
-const DATES: [(&str, &str); 2] =
-    [("dates.ja", include_str!("tables/dates.ja.tsv")), ("dates.en", include_str!("tables/dates.en.tsv"))];
-const MONEY: [(&str, &str); 2] =
-    [("money.ja", include_str!("tables/money.ja.tsv")), ("money.en", include_str!("tables/money.en.tsv"))];
+/// The tables of each language were written before the code; "more" holds what was thought of with it.
+const DATES: [(&str, &str); 3] = [
+    ("dates.ja", include_str!("tables/dates.ja.tsv")),
+    ("dates.en", include_str!("tables/dates.en.tsv")),
+    ("dates.more", include_str!("tables/dates.more.tsv")),
+];
+const MONEY: [(&str, &str); 3] = [
+    ("money.ja", include_str!("tables/money.ja.tsv")),
+    ("money.en", include_str!("tables/money.en.tsv")),
+    ("money.more", include_str!("tables/money.more.tsv")),
+];
 
 /// A Sunday.
 fn sunday() -> NaiveDate {
@@ -198,6 +205,54 @@ fn a_fiscal_year_of_no_month_is_the_usual_one() {
     }
 }
 
+#[test]
+fn a_text_of_any_length_and_nesting_is_read_to_its_end() {
+    for part in [
+        "the day after ",
+        "the week of ",
+        "3 days from ",
+        "火曜日(",
+        "Tuesday (",
+        "9、",
+        "3, ",
+        "3-",
+        "11/3と",
+        "今年の",
+        "年の",
+        "一",
+        "千",
+        "万",
+        "1,",
+        "1.",
+        "600円",
+        "one hundred ",
+        "a ",
+        "the ",
+        "from ",
+        "先月と",
+        "11/1〜",
+        "昨日の翌日の",
+        "Nov 3 and 5, ",
+        "から",
+        "- ",
+        " ",
+        "\u{301}",
+        "thousand ",
+        "税込",
+        "first ",
+        "Monday, ",
+        "Q1 ",
+        "1/",
+        "20261124-",
+        "¥",
+        "5万",
+    ] {
+        let long = part.repeat(10_000 / part.len());
+        let found = read(&long, &Context::on(sunday()));
+        assert!(found.dates.iter().all(|d| d.end_char <= long.chars().count()), "{part}");
+    }
+}
+
 /// Texts of the parts that the readers look for, in any order, and of anything else.
 fn any_text() -> impl Strategy<Value = String> {
     let parts: Vec<&'static str> = "先週 の 火曜日 火 月 日 年 度 末 上旬 第 半期 四半期 から まで 以降 ~ - / . , 、 ( ) 万 千 億 円 個 本 税込 前 後 間 \
@@ -228,7 +283,7 @@ fn any_day() -> impl Strategy<Value = NaiveDate> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
     fn any_text_on_any_day_is_read_and_the_spans_cut_out_the_words(

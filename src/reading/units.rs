@@ -2,7 +2,7 @@
 
 use super::fold::Folded;
 
-const YEN_AFTER: [&str; 6] = ["円", "yen", "-yen", "jpy", "えん", "圓"];
+const YEN_AFTER: [&str; 6] = ["円", "yen", "-yen", "jpy", "えん", "エン"];
 const YEN_BEFORE: [&str; 4] = ["¥", "jpy", "yen", "\\"];
 const OTHER_CURRENCY: [&str; 19] = [
     "ドル",
@@ -239,6 +239,9 @@ pub(super) fn unit_at(text: &Folded, i: usize) -> Option<(&'static str, usize)> 
         .find_map(|u| text.word_at(i, u).map(|e| (*u, e)))
         .or_else(|| text.any_at(i, &LETTER_UNITS))?;
     let other = text.word_at(end, "目").is_some()
+        // 3Lサイズ.
+        || (LETTER_UNITS.contains(&unit) && text.at(end).is_some_and(|c| matches!(c, 'ァ'..='ヺ')))
+        || (unit == "ヶ" && text.any_at(end, &["月", "所", "国"]).is_some())
         || (unit == "合" && text.before(i) == Some('百'))
         || OTHER_WORD.iter().any(|(u, next)| *u == unit && text.word_at(end, next).is_some())
         // 4こ, but not the beginning of a word in kana.

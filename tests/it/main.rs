@@ -17,6 +17,7 @@ mod crash;
 mod invariants;
 mod page;
 mod playground;
+mod read;
 mod slack_edge;
 mod startup;
 mod tidy;

@@ -1,12 +1,12 @@
-//! Dates that belong together: AからB, A〜B, "between A and B", A以降, "since A", Aから3日間, 11/3と5日.
+//! Dates that belong together: AからB, A〜B, "between A and B", Aから3日間, 11/3と5日.
 
-use chrono::NaiveDate;
+use chrono::Datelike;
 
 use super::calendar;
-use super::expr::{Expr, OfYear, Part, Year, nearness};
-use super::{Item, lengths, span_of};
+use super::expr::{Expr, OfYear, Part, Year, nearness, of_month};
+use super::{Item, japanese, lengths, open, span_of};
 use crate::reading::fold::Folded;
-use crate::reading::{Context, Reading, Refusal, numbers};
+use crate::reading::{Context, Reading, Refusal};
 
 /// How two neighbours are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,59 +39,6 @@ const RANGE: [&str; 16] = [
 const AND: [&str; 4] = ["と", "and", "&", "および"];
 const LIST: [&str; 10] = ["、", "や", "か", "・", ", and ", ",", "or", "または", "とか", "及び"];
 
-/// What makes a period open, after a date.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Open {
-    Since,
-    /// Like since, of what has begun only: "since Tuesday".
-    SincePast,
-    After,
-    Until,
-    Before,
-}
-
-const SUFFIXES: [(&str, Open); 22] = [
-    ("以降", Open::Since),
-    ("以後", Open::Since),
-    ("以来", Open::Since),
-    ("に入ってから", Open::Since),
-    ("にはいってから", Open::Since),
-    ("に入って", Open::Since),
-    ("よりも後", Open::After),
-    ("より後", Open::After),
-    ("よりあと", Open::After),
-    ("よりも前", Open::Before),
-    ("より前", Open::Before),
-    ("よりまえ", Open::Before),
-    ("以前", Open::Until),
-    ("まで", Open::Until),
-    ("迄", Open::Until),
-    (" or later", Open::Since),
-    (" and later", Open::Since),
-    (" onwards", Open::Since),
-    (" onward", Open::Since),
-    (" or earlier", Open::Until),
-    (" and earlier", Open::Until),
-    ("から", Open::Since),
-];
-const PREFIXES: [(&str, Open); 12] = [
-    ("ever since", Open::SincePast),
-    ("since", Open::SincePast),
-    ("after", Open::After),
-    ("before", Open::Before),
-    ("prior to", Open::Before),
-    ("up until", Open::Until),
-    ("until", Open::Until),
-    ("till", Open::Until),
-    ("by", Open::Until),
-    ("up to and including", Open::Until),
-    ("up to", Open::Until),
-    ("through", Open::Until),
-];
-const ONWARDS: [&str; 5] = [" onwards", " onward", " on", " forward", " forwards"];
-/// から begins another word: 唐揚げ, からし.
-const NOT_FROM: [&str; 6] = ["からあげ", "から揚", "からし菜", "からしれ", "からすみ", "から煎"];
-
 /// Puts together what belongs together.
 pub(super) fn combine(text: &Folded, mut items: Vec<Item>, context: &Context) -> Vec<Item> {
     let links: Vec<Link> = items.windows(2).map(|pair| pair_link(text, pair)).collect();
@@ -103,7 +50,7 @@ pub(super) fn combine(text: &Folded, mut items: Vec<Item>, context: &Context) ->
         if item.length && combined.last().is_some_and(|before| repeats(text, before.to, item.from)) {
             continue;
         }
-        if let Some(long) = from_for(text, &item, context) {
+        if let Some(long) = from_for(text, &item, context).or_else(|| from_to_next(text, &item, context)) {
             while rest.next_if(|(next, _)| next.from < long.to).is_some() {}
             combined.push(long);
             continue;
@@ -114,7 +61,7 @@ pub(super) fn combine(text: &Folded, mut items: Vec<Item>, context: &Context) ->
             combined.push(joined);
             continue;
         }
-        combined.push(open(text, item, context));
+        combined.push(open::open(text, item, context));
     }
     combined
 }
@@ -201,9 +148,9 @@ fn repeats(text: &Folded, end: usize, from: usize) -> bool {
 
 /// `11/1から1週間`: so many days, weeks, months from a day on.
 fn from_for(text: &Folded, item: &Item, context: &Context) -> Option<Item> {
-    let (_, at) = text.any_at(text.skip_spaces(item.to), &["からの", "から"])?;
+    let (word, at) = text.any_at(text.skip_spaces(item.to), &["からの", "から", "~"])?;
     let length = lengths::japanese_length(text, text.skip_spaces(at))?;
-    let counts = length.marked || length.unit != calendar::Unit::Day;
+    let counts = length.marked || (length.unit != calendar::Unit::Day && word != "~");
     let away = text.any_at(length.end, &["前", "後", "以内", "末"]).is_some();
     // 2025年から2026年 ends with a year.
     let year = length.unit == calendar::Unit::Year && length.n > 100;
@@ -218,6 +165,35 @@ fn from_for(text: &Folded, item: &Item, context: &Context) -> Option<Item> {
         .into()
     });
     Some(Item { to: length.end, exprs: exprs.collect(), ..item.clone() })
+}
+
+/// `11/24から翌日まで`, `15日から翌月10日`; what else comes after から in words of that kind is not read.
+fn from_to_next(text: &Folded, item: &Item, context: &Context) -> Option<Item> {
+    let (_, at) = text.any_at(text.skip_spaces(item.to), &["から", "~"])?;
+    let (word, at) = text.any_at(text.skip_spaces(at), &["翌日", "次の日", "翌月", "次の月", "翌", "その"])?;
+    let part = match word {
+        "翌月" | "次の月" => japanese::part_of_month(text, at),
+        _ => None,
+    };
+    if part.is_none() && word != "翌日" && word != "次の日" {
+        return Some(Item { to: at, exprs: Vec::new(), ..item.clone() });
+    }
+    let end = part.map_or(at, |(_, end)| end);
+    let to = text.word_at(end, "まで").unwrap_or(end);
+    let exprs = item.exprs.iter().map(|expr| {
+        let through = |r: &Reading| {
+            let start = r.start()?;
+            let Some((part, _)) = part else { return Some(Reading::Range(start, r.end()?.succ_opt()?)) };
+            let (first, _) = calendar::whole(start, calendar::Unit::Month, 1)?;
+            Some(Reading::Range(start, of_month(first.year(), first.month(), part)?.end()?))
+        };
+        match expr.readings(context) {
+            Ok(readings) => Part::Given(readings.iter().filter_map(through).collect()),
+            Err(why) => Part::Refused(why),
+        }
+        .into()
+    });
+    Some(Item { to, exprs: exprs.collect(), ..item.clone() })
 }
 
 /// One period of two dates, when words join them.
@@ -280,90 +256,4 @@ fn span(a: &Expr, b: &Expr, context: &Context) -> (Vec<Reading>, Option<Refusal>
         }
     }
     (readings, None)
-}
-
-/// A period open at one end, or the item as it is.
-fn open(text: &Folded, item: Item, context: &Context) -> Item {
-    let at = text.skip_spaces(item.to);
-    let onwards = text.word_before(item.from, "from").zip(text.any_at(item.to, &ONWARDS));
-    if let Some((from, (_, to))) = onwards {
-        return opened(Item { from, to, ..item }, Open::Since, context);
-    }
-    let suffix =
-        if item.length { None } else { text.lookup(item.to, &SUFFIXES).or_else(|| text.lookup(at, &SUFFIXES)) };
-    if let Some((open, to)) = suffix.filter(|_| text.any_at(at, &NOT_FROM).is_none()) {
-        return opened(Item { to, ..item }, open, context);
-    }
-    for (word, open) in PREFIXES {
-        if let Some(from) = text.word_before(item.from, word) {
-            return match counted_before(text, from) {
-                None => opened(Item { from, ..item }, open, context),
-                Some(counted) => away(item, counted, open),
-            };
-        }
-    }
-    item
-}
-
-/// "Three days before Nov 3": where that begins and how many days; none when it is not counted in days or weeks.
-fn counted_before(text: &Folded, from: usize) -> Option<(usize, Option<i64>)> {
-    const UNITS: [(&str, Option<i64>); 8] = [
-        ("days", Some(1)),
-        ("day", Some(1)),
-        ("weeks", Some(7)),
-        ("week", Some(7)),
-        ("months", None),
-        ("month", None),
-        ("years", None),
-        ("year", None),
-    ];
-    let (start, days) = UNITS.iter().find_map(|(w, days)| text.word_before(from, w).map(|start| (start, *days)))?;
-    let back = text.skip_spaces_back(start);
-    let mut begin = back;
-    while text.before(begin).is_some_and(|c| c.is_ascii_alphanumeric()) {
-        begin -= 1;
-    }
-    let n = text
-        .any_at(begin, &["a ", "one "])
-        .map(|_| 1)
-        .or_else(|| numbers::count_at(text, begin).filter(|(_, end)| *end == back).map(|(n, _)| i64::from(n)));
-    Some((begin, n.and_then(|n| n.checked_mul(days?))))
-}
-
-fn away(mut item: Item, (from, days): (usize, Option<i64>), open: Open) -> Item {
-    let sign = match open {
-        Open::Before => -1,
-        Open::After => 1,
-        _ => return Item { exprs: Vec::new(), ..item },
-    };
-    match days {
-        Some(days) => item.exprs.iter_mut().for_each(|e| e.beside += sign * days),
-        // The week before Christmas: nobody agrees which days that is.
-        None => item.exprs.clear(),
-    }
-    Item { from, ..item }
-}
-
-fn opened(item: Item, open: Open, context: &Context) -> Item {
-    let today = context.today;
-    let since = |day: NaiveDate| if day > today { Reading::Since(day) } else { Reading::Range(day, today) };
-    let one = |reading: Reading| match open {
-        Open::Since | Open::SincePast => reading.start().map(since),
-        Open::After => reading.end().and_then(|d| d.succ_opt()).map(since),
-        Open::Until => reading.end().map(Reading::Until),
-        Open::Before => reading.start().and_then(|d| d.pred_opt()).map(Reading::Until),
-    };
-    let exprs = item.exprs.iter().map(|expr| {
-        let part = match expr.readings(context) {
-            Ok(mut readings) => {
-                if open == Open::SincePast && readings.iter().any(|r| r.start() <= Some(today)) {
-                    readings.retain(|r| r.start() <= Some(today));
-                }
-                Part::Given(readings.into_iter().filter_map(one).collect())
-            }
-            Err(why) => Part::Refused(why),
-        };
-        Expr::from(part)
-    });
-    Item { exprs: exprs.collect(), ..item }
 }

@@ -271,7 +271,7 @@ fn range((first, last): Period) -> Reading {
     Reading::Range(first, last)
 }
 
-fn of_month(year: i32, month: u32, part: OfMonth) -> Option<Reading> {
+pub(super) fn of_month(year: i32, month: u32, part: OfMonth) -> Option<Reading> {
     let (first, last) = calendar::month(year, month)?;
     let days = |from: u32, to: Option<u32>| {
         Some(Reading::Range(first.with_day(from)?, to.map_or(Some(last), |d| first.with_day(d))?))

@@ -34,8 +34,8 @@ pub(super) const MONTHS: [(&str, u32); 24] = [
     ("nov", 11),
     ("dec", 12),
 ];
-pub(super) const SIDES: [(&str, i64); 7] =
-    [("last ", -1), ("previous ", -1), ("prior ", -1), ("this ", 0), ("current ", 0), ("next ", 1), ("following ", 1)];
+pub(super) const SIDES: [(&str, i64); 6] =
+    [("last ", -1), ("previous ", -1), ("prior ", -1), ("this ", 0), ("current ", 0), ("next ", 1)];
 const UNITS: [(&str, Unit); 8] = [
     ("weeks", Unit::Week),
     ("week", Unit::Week),
@@ -104,7 +104,7 @@ pub(super) fn frame_at(text: &Folded, i: usize, context: &Context) -> Option<(Fr
 
 /// The words begin with "the" when they go on like this: "the current week".
 pub(super) fn needs_the(text: &Folded, i: usize) -> bool {
-    text.any_at(i, &["current ", "previous ", "following ", "prior "]).is_some()
+    text.any_at(i, &["current ", "previous ", "prior "]).is_some()
 }
 
 /// A frame of a unit so many from now.
@@ -174,6 +174,9 @@ fn ago(text: &Folded, i: usize, context: &Context) -> Option<(Frame, usize)> {
 /// "Three weeks", "a month", "a fortnight". Gives the number, the unit and the end.
 pub(super) fn count_of(text: &Folded, i: usize) -> Option<(i64, Unit, usize)> {
     const DAYS: [(&str, Unit); 2] = [("days", Unit::Day), ("day", Unit::Day)];
+    if let Some((_, end)) = text.any_at(i, &["half a year", "a half year", "a half-year"]) {
+        return Some((6, Unit::Month, end));
+    }
     let (n, at) = match text.any_at(i, &["a ", "an "]) {
         Some((_, at)) => (1, at),
         None => {
@@ -204,6 +207,11 @@ pub(super) fn month_at(text: &Folded, i: usize) -> Option<(u32, usize)> {
 /// What after a month or a day says the year: ", 2026", " last year", " of this year".
 pub(super) fn year_after(text: &Folded, end: usize, context: &Context) -> Option<(Year, usize)> {
     let at = text.skip_spaces(text.word_at(end, ",").unwrap_or(end));
+    // Nov '26.
+    if let (Some('\''), Some((year, 2, after))) = (text.at(at), numbers::digits_at(text, at + 1)) {
+        let year = i32::try_from(year).ok()?.checked_add(2000)?;
+        return text.at(after).is_none_or(|c| !c.is_ascii_alphanumeric()).then_some((Year::Calendar(year), after));
+    }
     if at == end {
         return None;
     }

@@ -26,7 +26,7 @@ pub(super) fn further_days(text: &Folded, end: usize, first: &[Expr], context: &
     loop {
         let next = text.skip_spaces(at);
         let range = text.any_at(next, &["~", "-", "から", "through ", "thru ", "until ", "to "]);
-        let list = text.any_at(next, &["and ", "& ", ", and ", ",", "or "]);
+        let list = text.any_at(next, &["and ", "& ", ", and ", ",", "or ", "・"]);
         let (link, after) = match (range, list) {
             (Some((word, after)), _) if items.is_empty() => (word, after),
             (_, Some((word, after))) => (word, after),

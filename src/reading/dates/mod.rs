@@ -2,6 +2,7 @@
 //! together (ranges, lists, open periods) and fill what each other leaves out, and what is left is resolved against the
 //! reference day.
 
+mod beside;
 mod calendar;
 mod combine;
 mod english;
@@ -11,14 +12,16 @@ mod frames;
 mod further;
 mod japanese;
 mod lengths;
+mod open;
 mod written;
 
 use std::ops::Range;
 
 use chrono::{Datelike, NaiveDate};
 
+use self::beside::{is_day, mapped};
 use self::calendar::Period;
-use self::expr::{Expr, OfMonth, OfYear, Part, System, Year};
+use self::expr::{Expr, OfYear, Part, System, Year};
 use self::lengths::Length;
 use super::fold::Folded;
 use super::{Context, Found, Meaning, Reading, Refusal};
@@ -102,7 +105,7 @@ fn scan(text: &Folded, context: &Context) -> Vec<Item> {
             continue;
         };
         let mut end = atom.end;
-        if !atom.exprs.is_empty() && !is_habit(text, i) {
+        if !atom.exprs.is_empty() && !beside::is_another(text, i) {
             let further =
                 if atom.day_may_follow { further::further_days(text, end, &atom.exprs, context) } else { Vec::new() };
             let length = atom.length.is_some();
@@ -198,7 +201,9 @@ fn atom_at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     let c = text.at(i)?;
     let atom = if c.is_ascii_alphabetic() {
         let word = text.before(i).is_none_or(|c| !c.is_ascii_alphanumeric());
-        word.then(|| written::at(text, i, context).or_else(|| english::at(text, i, context))).flatten()
+        (word && english::may_begin(text, i))
+            .then(|| written::at(text, i, context).or_else(|| english::at(text, i, context)))
+            .flatten()
     } else if c.is_ascii() {
         written::at(text, i, context)
             .or_else(|| japanese::at(text, i, context))
@@ -206,119 +211,12 @@ fn atom_at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     } else {
         japanese::at(text, i, context)
     };
-    atom.map(|atom| beside(text, atom, context))
+    atom.map(|atom| beside::beside(text, atom, context))
 }
 
-/// What stands beside a single date: its weekday, the day after it, the week it is in.
-fn beside(text: &Folded, mut atom: Atom, context: &Context) -> Atom {
-    if atom.exprs.is_empty() || atom.length.is_some() {
-        return atom;
-    }
-    let at = text.skip_spaces(atom.end);
-    if atom.exprs.iter().all(|e| matches!(e.part, Part::Weekday(_)) && e.week.is_none())
-        && let Some(dated) = bracketed_date(text, at, &atom, context)
-    {
-        return dated;
-    }
-    let named = japanese::bracketed_weekday(text, at).or_else(|| {
-        let day = atom.exprs.iter().all(|e| matches!(e.part, Part::OfMonth(OfMonth::Day(_))));
-        let written = || japanese::weekday_at(text, at).or_else(|| english::weekday_beside(text, atom.end));
-        if day { written() } else { None }
-    });
-    if let Some((weekday, end)) = named
-        && atom.exprs.iter().all(|e| e.weekday.is_none() && is_day(e))
-    {
-        atom.exprs.iter_mut().for_each(|e| e.weekday = Some(weekday));
-        atom.end = end;
-    }
-    after_no(text, atom, context)
-}
-
-fn is_day(expr: &Expr) -> bool {
-    match &expr.part {
-        Part::OfMonth(part) => matches!(part, OfMonth::Day(_) | OfMonth::First | OfMonth::Last),
-        Part::Given(readings) => readings.iter().all(|r| matches!(r, Reading::Day(_))),
-        _ => false,
-    }
-}
-
-/// `火曜日（11/24）`: the day in brackets, which must be such a weekday.
-fn bracketed_date(text: &Folded, at: usize, atom: &Atom, context: &Context) -> Option<Atom> {
-    let Some(Part::Weekday(weekday)) = atom.exprs.first().map(|e| e.part.clone()) else { return None };
-    let inner = atom_at(text, text.skip_spaces(text.word_at(at, "(")?), context)?;
-    let end = text.word_at(text.skip_spaces(inner.end), ")")?;
-    let day = !inner.exprs.is_empty() && inner.exprs.iter().all(|e| is_day(e) && e.weekday.is_none());
-    let exprs = inner.exprs.into_iter().map(|e| Expr { weekday: Some(weekday), ..e }).collect();
-    day.then(|| Atom { exprs, ..Atom::nothing(end) })
-}
-
-/// `…の翌日`, `…の週`, `…の3日前`, `…の翌月`.
-fn after_no(text: &Folded, mut atom: Atom, context: &Context) -> Atom {
-    use calendar::Unit;
-    const BESIDE: [(&str, i64); 4] = [("翌日", 1), ("次の日", 1), ("前日", -1), ("前の日", -1)];
-    const NEXT: [(&str, (Unit, i64)); 9] = [
-        ("翌週", (Unit::Week, 1)),
-        ("次の週", (Unit::Week, 1)),
-        ("前の週", (Unit::Week, -1)),
-        ("週", (Unit::Week, 0)),
-        ("翌月", (Unit::Month, 1)),
-        ("次の月", (Unit::Month, 1)),
-        ("前の月", (Unit::Month, -1)),
-        ("翌年", (Unit::Year, 1)),
-        ("次の年", (Unit::Year, 1)),
-    ];
-    let Some(at) = text.word_at(text.skip_spaces(atom.end), "の").map(|at| text.skip_spaces(at)) else { return atom };
-    if let Some((by, end)) = text.lookup(at, &BESIDE) {
-        atom.exprs.iter_mut().for_each(|e| e.beside += by);
-        return Atom { end, ..atom };
-    }
-    // 先月の週ごと, 先月の週末: of many weeks.
-    let many = |end: usize| text.any_at(end, &["末", "ごと", "毎", "別", "間", "次"]).is_some();
-    let day = atom.exprs.iter().all(is_day);
-    if let Some(((unit, by), end)) = text.lookup(at, &NEXT).filter(|((_, by), end)| !many(*end) && (day || *by != 0)) {
-        return mapped(&atom, end, context, |r| {
-            let day = if by < 0 { r.start() } else { r.end() };
-            calendar::whole(day?, unit, by).map(|(a, b)| Reading::Range(a, b))
-        });
-    }
-    let length = lengths::japanese_length(text, at);
-    let away = length.and_then(|l| text.any_at(l.end, &["前", "まえ", "後"]).map(|(word, end)| (l, word, end)));
-    let Some((length, word, end)) = away.filter(|(_, _, end)| text.at(*end).is_none_or(|c| !"後半回".contains(c)))
-    else {
-        return atom;
-    };
-    let by = if word == "後" { length.n } else { -length.n };
-    if !atom.exprs.iter().all(is_day) {
-        return Atom::nothing(end);
-    }
-    mapped(&atom, end, context, |r| calendar::shifted(r.start()?, length.unit, by).map(Reading::Day))
-}
-
-/// The atom with each of its readings replaced.
-fn mapped(atom: &Atom, end: usize, context: &Context, to: impl Fn(Reading) -> Option<Reading>) -> Atom {
-    let exprs = atom.exprs.iter().map(|expr| {
-        match expr.readings(context) {
-            Ok(readings) => Part::Given(readings.into_iter().filter_map(&to).collect()),
-            Err(why) => Part::Refused(why),
-        }
-        .into()
-    });
-    Atom { exprs: exprs.collect(), ..Atom::nothing(end) }
-}
-
-/// 毎週, "every": what follows is said of many days.
-fn is_habit(text: &Folded, from: usize) -> bool {
-    const JAPANESE: [&str; 6] = ["毎週", "毎月", "毎年", "毎", "隔週", "隔月"];
-    const ENGLISH: [&str; 6] = ["every", "each", "every other", "every second", "alternate", "any"];
-    let back = text.skip_spaces_back(from);
-    match text.before(back) {
-        None => false,
-        Some(c) if c.is_ascii_alphabetic() => ENGLISH.iter().any(|w| text.word_before(from, w).is_some()),
-        Some(_) => {
-            let back = text.word_before(back, "の").unwrap_or(back);
-            JAPANESE.iter().any(|w| text.word_before(back, w).is_some())
-        }
-    }
+/// A date inside another's words, as after "the day after". It holds no third one, so that no text goes on forever.
+fn inner_at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    if english::holds_another(text, i) { None } else { atom_at(text, i, context) }
 }
 
 /// A counter, unit or currency stands at `at`, spaces aside: the number before it counts things.

@@ -2,7 +2,7 @@
 
 use super::era::Era;
 use super::expr::{Expr, OfMonth, Part, Year};
-use super::{Atom, expr, frames};
+use super::{Atom, expr, frames, japanese};
 use crate::reading::fold::Folded;
 use crate::reading::{Context, Reading, numbers};
 
@@ -33,7 +33,7 @@ const AFTER_FRACTION: [&str; 17] = [
 /// The date in figures that begins at `i`.
 pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     if let Some(era) = Era::letter_at(text, i) {
-        return era_letter(text, i, era);
+        return era_letter(text, i, era, context);
     }
     if text.at(i) == Some('\'') {
         let (year, 2, end) = numbers::digits_at(text, i + 1)? else { return None };
@@ -46,7 +46,7 @@ pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     match len {
         8 => compact(text, first, end),
         4 => year_first(text, end, first),
-        1 | 2 => short(text, i, first, end, context),
+        1 | 2 => short(text, first, end, context),
         _ => None,
     }
 }
@@ -86,7 +86,9 @@ fn year_first(text: &Folded, at: usize, year: u32) -> Option<Atom> {
     let separator = text.at(at).filter(|c| "-/.".contains(*c) && PLAUSIBLE.contains(&year))?;
     let (month, 1..=2, end) = numbers::digits_at(text, at + 1)? else { return None };
     let goes_on = |end: usize| text.at(end) == Some(separator) && text.at(end + 1).is_some_and(|c| c.is_ascii_digit());
-    let letter = |end: usize| text.at(end).is_some_and(|c| c.is_ascii_alphanumeric());
+    // 2026-11-24T10:30 goes on with the time.
+    let time = |end: usize| text.at(end) == Some('t') && text.at(end + 1).is_some_and(|c| c.is_ascii_digit());
+    let letter = |end: usize| text.at(end).is_some_and(|c| c.is_ascii_alphanumeric()) && !time(end);
     if !goes_on(end) {
         let whole = separator != '.' && !letter(end);
         return whole.then(|| Atom::new(Expr { part: Part::OfMonth(OfMonth::Whole), ..ymd(year, month, 1) }, end));
@@ -94,7 +96,7 @@ fn year_first(text: &Folded, at: usize, year: u32) -> Option<Atom> {
     let (day, 1..=2, end) = numbers::digits_at(text, end + 1)? else { return None };
     let another = text.at(end + 1).is_some_and(|c| c.is_ascii_digit()) && !spans_to_year(text, end + 1);
     let part = letter(end) || (text.at(end) == Some(separator) && another);
-    (!part).then(|| Atom::new(ymd(year, month, day), end))
+    (!part).then(|| Atom { day_may_follow: separator != '-', ..Atom::new(ymd(year, month, day), end) })
 }
 
 /// Four figures: the other end of 2026/11/1-2026/11/10.
@@ -103,7 +105,7 @@ fn spans_to_year(text: &Folded, at: usize) -> bool {
 }
 
 /// 12/3, 3/4/2026, 11/24/26, 10/2026, 11-24-2026.
-fn short(text: &Folded, i: usize, first: u32, at: usize, context: &Context) -> Option<Atom> {
+fn short(text: &Folded, first: u32, at: usize, context: &Context) -> Option<Atom> {
     let spaced = text.any_at(at, &[" / "]).map(|(_, next)| ('/', next));
     let (separator, next) = spaced.or_else(|| text.at(at).filter(|c| "-/.".contains(*c)).map(|c| (c, at + 1)))?;
     let (second, len, end) = numbers::digits_at(text, next)?;
@@ -128,7 +130,7 @@ fn short(text: &Folded, i: usize, first: u32, at: usize, context: &Context) -> O
             (ends && is_day(second, third)).then(|| Atom::new(ymd(2000 + first, second, third), end))
         }
         Some((year, 2, end)) if separator == '/' => with_year_last(text, first, second, 2000 + year, end, context),
-        None if separator == '/' => month_day(text, i, first, second, end, context),
+        None if separator == '/' => month_day(text, first, second, end, context),
         _ => None,
     }
 }
@@ -159,17 +161,12 @@ fn with_year_last(text: &Folded, first: u32, second: u32, year: u32, end: usize,
 }
 
 /// 12/3: in a sentence without Japanese also the third of December's other order.
-fn month_day(text: &Folded, i: usize, first: u32, second: u32, end: usize, context: &Context) -> Option<Atom> {
+fn month_day(text: &Folded, first: u32, second: u32, end: usize, context: &Context) -> Option<Atom> {
     let next = text.at(end);
     let goes_on = next.is_some_and(|c| c.is_ascii_alphabetic() || "/%".contains(c))
         || (next.is_some_and(|c| ",.".contains(c)) && text.at(end + 1).is_some_and(|c| c.is_ascii_digit()));
-    let ratio = (first, second) == (24, 7) || text.any_at(end, &AFTER_FRACTION).is_some();
-    // 1 1/2 boxes.
-    let mixed = text.before(i) == Some(' ')
-        && text.before(i - 1).is_some_and(|c| c.is_ascii_digit())
-        && first < second
-        && super::counted(text, end);
-    if goes_on || ratio || mixed {
+    let ratio = (first, second) == (24, 7) || text.any_at(end, &AFTER_FRACTION).is_some() || super::counted(text, end);
+    if goes_on || ratio {
         return None;
     }
     let month_day = |month, day| Expr::in_month(None, Some(month), OfMonth::Day(day));
@@ -204,11 +201,15 @@ pub(super) fn month_and_day(text: &Folded, i: usize) -> Option<(u32, u32, usize)
 }
 
 /// R8.11.24, H31/4/30.
-fn era_letter(text: &Folded, i: usize, era: Era) -> Option<Atom> {
+fn era_letter(text: &Folded, i: usize, era: Era, context: &Context) -> Option<Atom> {
     if text.before(i).is_some_and(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
         return None;
     }
     let (n, 1..=2, at) = numbers::digits_at(text, i + 1)? else { return None };
+    if let Some(end) = text.word_at(at, "年") {
+        let year = Year::Era(era, i32::try_from(n).ok()?);
+        return Some(japanese::within_year(text, end, year, context));
+    }
     let separator = text.at(at).filter(|c| "./".contains(*c))?;
     let (month, 1..=2, at) = numbers::digits_at(text, at + 1)? else { return None };
     if text.at(at) != Some(separator) {

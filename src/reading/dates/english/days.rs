@@ -7,7 +7,7 @@ use crate::reading::dates::frames::{self, Frame, frame_at};
 use crate::reading::fold::Folded;
 use crate::reading::{Context, numbers};
 
-const ORDINALS: [(&str, u32); 22] = [
+pub(super) const ORDINALS: [(&str, u32); 22] = [
     ("first", 1),
     ("second", 2),
     ("third", 3),
@@ -64,6 +64,12 @@ pub(super) fn month_day(text: &Folded, i: usize, context: &Context) -> Option<At
     if let Some((day, end)) = day {
         return Some(dated(text, month, day, end, context));
     }
+    // Nov 24/25 is more than is read here.
+    if let Some((_, 1..=2, after)) = numbers::digits_at(text, at)
+        && text.at(after) == Some('/')
+    {
+        return Some(Atom::nothing(after));
+    }
     let (frame, end) = frame_at(text, i, context)?;
     let Frame::Month { year, .. } = frame else { return None };
     if year.is_none() && !is_month_name(text, i, end) {
@@ -119,15 +125,23 @@ pub(super) fn day_month(text: &Folded, i: usize, context: &Context) -> Option<At
         let atom = dated(text, month, day, after, context);
         return Some(Atom { day_may_follow: false, ..atom.sharing() });
     }
-    // 3-5 November, "3 and 5 November".
-    let (_, next) = text.any_at(spaced, &["-", "~", "to ", "through ", "and ", "& ", ", ", "or "])?;
-    let (other, 1..=2, after) = numbers::digits_at(text, text.skip_spaces(next))? else { return None };
-    let after = suffix(text, after).unwrap_or(after);
-    let named = frames::month_at(text, text.skip_spaces(after)).is_some()
-        || day_month(text, text.skip_spaces(next), context).is_some();
-    let days = (1..=31).contains(&day) && (1..=31).contains(&other) && digits > at;
-    (named && days && !numbers::joins_left(text, i))
-        .then(|| Atom::new(Expr::in_month(None, None, OfMonth::Day(day)), end))
+    let days = (1..=31).contains(&day) && digits > at && !numbers::joins_left(text, i);
+    (days && lists_to_month(text, end)).then(|| Atom::new(Expr::in_month(None, None, OfMonth::Day(day)), end))
+}
+
+/// `-5 November`, ", 5 and 10 November" after a number.
+fn lists_to_month(text: &Folded, mut end: usize) -> bool {
+    for _ in 0..12 {
+        let next =
+            text.any_at(text.skip_spaces(end), &["-", "~", "to ", "through ", "and ", "& ", ", and ", ", ", "or "]);
+        let Some((_, at)) = next else { return false };
+        let Some((1..=31, 1..=2, after)) = numbers::digits_at(text, text.skip_spaces(at)) else { return false };
+        end = suffix(text, after).unwrap_or(after);
+        if frames::month_at(text, text.skip_spaces(end)).is_some() {
+            return true;
+        }
+    }
+    false
 }
 
 /// `st`, `nd`, `rd`, `th` after figures.
@@ -176,22 +190,34 @@ pub(super) fn ordinal(text: &Folded, i: usize, context: &Context) -> Option<Atom
     let (day, end) = ordinal_at(text, at).filter(|(n, _)| *n > 0)?;
     let of = text.skip_spaces(end);
     let of = text.any_at(of, &["of ", "in "]).map_or(of, |(_, of)| of);
+    let said_of = text.word_before(of, "of").is_some() || text.word_before(of, "in").is_some();
     if let Some((frame @ (Frame::Month { .. } | Frame::TheMonth), after)) =
-        frame_at(text, of, context).filter(|_| of > end)
+        frame_at(text, of, context).filter(|(frame, _)| of > end && (said_of || *frame != Frame::TheMonth))
     {
         return Some(Atom::new(frame.part_of_month(OfMonth::Day(day))?, after).sharing());
+    }
+    if let Some((_, after)) = text.any_at(of, &["every ", "each "]).filter(|_| of > end) {
+        return Some(Atom::nothing(after));
     }
     let figures = text.at(at).is_some_and(|c| c.is_ascii_digit());
     let the = at > i;
     let on = text.word_before(i, "on").is_some();
     let listed =
         ["and", "to", "or", "through", "since", "until", "by"].iter().any(|w| text.word_before(i, w).is_some());
-    let said = if figures { the || on || listed } else { the && (on || day > 20 || is_closed(text, end)) };
+    // "The second" ends a sentence as a rank or a unit of time too.
+    let closed = day != 2 && text.at(end).is_none_or(|c| ",.;:!?)".contains(c));
+    let range = ordinal_range(text, end);
+    let said = if figures { the || on || listed || range } else { the && (on || day > 20 || closed) };
     (said && !names_a_thing(text, end, figures)).then(|| Atom::new(Expr::in_month(None, None, OfMonth::Day(day)), end))
 }
 
-fn is_closed(text: &Folded, end: usize) -> bool {
-    text.at(end).is_none_or(|c| ",.;:!?)".contains(c)) && text.before(end) != Some('d')
+/// `-26th`, " to 26th" after an ordinal in figures.
+fn ordinal_range(text: &Folded, end: usize) -> bool {
+    let range = text.any_at(text.skip_spaces(end), &["-", "~", "to ", "through ", "and "]);
+    range.is_some_and(|(_, at)| {
+        let at = the(text, text.skip_spaces(at));
+        numbers::digits_at(text, at).is_some() && ordinal_at(text, at).is_some()
+    })
 }
 
 /// The word after an ordinal is what is counted: "the 3rd customer".
@@ -244,7 +270,7 @@ fn names_a_thing(text: &Folded, end: usize, figures: bool) -> bool {
     ];
     let next = text.skip_spaces(end);
     if next == end && text.at(end) == Some('-') {
-        return true;
+        return !ordinal_range(text, end);
     }
     text.any_at(next, &THINGS).is_some() || (!figures && text.at(next).is_some_and(|c| c.is_ascii_alphabetic()))
 }

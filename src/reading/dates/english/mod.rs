@@ -1,8 +1,12 @@
 //! Date words of English: day words, weekdays, feast days. Months and days are read by [`days`], longer times by
 //! [`periods`].
 
+mod counted;
 mod days;
 mod periods;
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use chrono::Weekday;
 
@@ -11,7 +15,7 @@ use super::expr::{Expr, OfMonth, OfYear, Part};
 use super::frames::{self, Frame, frame_at};
 use super::{Atom, calendar, written};
 use crate::reading::fold::Folded;
-use crate::reading::{Context, numbers};
+use crate::reading::{Context, Reading, numbers};
 
 const WEEKDAYS: [(&str, Weekday); 18] = [
     ("monday", Weekday::Mon),
@@ -44,7 +48,7 @@ const DAYS: [(&str, i64); 9] = [
     ("today", 0),
     ("tomorrow", 1),
 ];
-const FEASTS: [(&str, (u32, u32)); 8] = [
+const FEASTS: [(&str, (u32, u32)); 9] = [
     ("christmas day", (12, 25)),
     ("christmas eve", (12, 24)),
     ("christmas", (12, 25)),
@@ -53,6 +57,7 @@ const FEASTS: [(&str, (u32, u32)); 8] = [
     ("new year's day", (1, 1)),
     ("new year's eve", (12, 31)),
     ("new years eve", (12, 31)),
+    ("new years day", (1, 1)),
 ];
 /// Words after which a short or doubtful name is a date: "in May", "on Sat".
 const ANNOUNCING: [&str; 22] = [
@@ -60,23 +65,108 @@ const ANNOUNCING: [&str; 22] = [
     "and", "to", "vs", "or", "early", "mid", "late", "than",
 ];
 
+/// Words that begin a date beside those of the tables.
+const FIRST_WORDS: [&str; 54] = [
+    "a",
+    "an",
+    "the",
+    "in",
+    "half",
+    "last",
+    "past",
+    "previous",
+    "prior",
+    "current",
+    "this",
+    "next",
+    "coming",
+    "upcoming",
+    "week",
+    "month",
+    "year",
+    "quarter",
+    "fiscal",
+    "financial",
+    "business",
+    "fy",
+    "end",
+    "close",
+    "beginning",
+    "start",
+    "early",
+    "mid",
+    "late",
+    "middle",
+    "same",
+    "day",
+    "ytd",
+    "mtd",
+    "qtd",
+    "eom",
+    "w",
+    "q",
+    "h",
+    "r",
+    "s",
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+    "twentieth",
+];
+
+/// All of them, sorted. Nearly every word of a sentence ends here.
+static BEGINNINGS: LazyLock<BTreeSet<Vec<char>>> = LazyLock::new(|| {
+    let tables = WEEKDAYS.iter().map(|(w, _)| *w).chain(frames::MONTHS.iter().map(|(w, _)| *w));
+    let tables = tables.chain(DAYS.iter().map(|(w, _)| *w)).chain(FEASTS.iter().map(|(w, _)| *w));
+    let words = tables.chain(numbers::WORDS.iter().map(|(w, _)| *w)).chain(days::ORDINALS.iter().map(|(w, _)| *w));
+    let first = |w: &str| w.chars().take_while(char::is_ascii_alphabetic).collect();
+    words.chain(FIRST_WORDS).map(first).collect()
+});
+
+/// The word at `i` can begin a date.
+pub(super) fn may_begin(text: &Folded, i: usize) -> bool {
+    let rest = text.chars().get(i..).unwrap_or_default();
+    let letters = rest.iter().take_while(|c| c.is_ascii_alphabetic()).count();
+    rest.get(..letters).is_some_and(|word| BEGINNINGS.contains(word))
+}
+
 /// The date that begins at `i` with a word or number of English.
 pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     if numbers::joins_left(text, i) {
         return None;
     }
+    if text.at(i).is_some_and(|c| c.is_ascii_digit()) {
+        return counted::counted(text, i, context)
+            .or_else(|| counted::vague(text, i, context))
+            .or_else(|| year_month(text, i, context))
+            .or_else(|| periods::part_of_frame(text, i, context))
+            .or_else(|| day_month(text, i, context))
+            .or_else(|| days::nth_weekday(text, i, context))
+            .or_else(|| ordinal(text, i, context))
+            .or_else(|| named_year(text, i));
+    }
     if let Some((by, end)) = text.lookup(i, &DAYS) {
         return Atom::one(Expr::day(calendar::days(context.today, by))?, end);
     }
-    periods::beside(text, i, context)
+    counted::vague(text, i, context)
+        .or_else(|| periods::beside(text, i, context))
         .or_else(|| periods::to_date(text, i, context))
         .or_else(|| periods::this_day(text, i, context))
         .or_else(|| periods::week_of(text, i, context))
         .or_else(|| periods::part_of_frame(text, i, context))
         .or_else(|| periods::edge(text, i, context))
-        .or_else(|| periods::recent(text, i, context))
+        .or_else(|| counted::recent(text, i, context))
         .or_else(|| periods::sided(text, i, context))
-        .or_else(|| periods::counted(text, i, context))
+        .or_else(|| counted::counted(text, i, context))
         .or_else(|| month_day(text, i, context))
         .or_else(|| day_month(text, i, context))
         .or_else(|| days::nth_weekday(text, i, context))
@@ -84,6 +174,15 @@ pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
         .or_else(|| weekday(text, i, context))
         .or_else(|| feast(text, i, context))
         .or_else(|| named_year(text, i))
+}
+
+/// The words at `i` go on to another date: "the day after …", "the week of …", "3 days from …", "Tuesday, …".
+pub(super) fn holds_another(text: &Folded, i: usize) -> bool {
+    const HOLDING: [&str; 3] = ["day after ", "day before ", "weekend of "];
+    let at = the(text, i);
+    text.any_at(at, &HOLDING).is_some()
+        || periods::WEEK_OF.iter().any(|w| text.word_at(at, w).is_some())
+        || counted::from(text, i)
 }
 
 fn the(text: &Folded, i: usize) -> usize {
@@ -118,6 +217,16 @@ fn weekday(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     if let Some((Frame::Week(monday), after)) = frame_at(text, of, context).filter(|_| of > end) {
         return Some(Atom::new(Expr::in_week(Some(monday), weekday), after).sharing());
     }
+    if let Some(atom) = periods::week_of(text, at, context).filter(|_| at > end) {
+        let day = |r: Reading| calendar::in_week(calendar::monday(r.start()?)?, weekday).map(Reading::Day);
+        return Some(super::mapped(&atom, atom.end, context, day));
+    }
+    // "The Tuesday before last", "Monday last".
+    if let Some((_, after)) =
+        text.any_at(at, &["before last", "after next", "last", "next", "gone"]).filter(|_| at > end)
+    {
+        return Some(Atom::nothing(after));
+    }
     if let Some(after) = text.word_at(at, "week").filter(|_| at > end && end - i > 4) {
         let next = calendar::on_or_after(context.today.succ_opt()?, weekday)?;
         return Atom::one(Expr::day(calendar::days(next, 7))?, after);
@@ -125,10 +234,26 @@ fn weekday(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     let sure = end - i > 4 || text.any_at(i, &["tue", "tues", "weds", "thu", "thur", "fri"]).is_some();
     let announced = ANNOUNCING.iter().any(|w| text.word_before(i, w).is_some());
     let listed = text
-        .any_at(text.skip_spaces(end), &["-", "~", "to ", "and "])
+        .any_at(text.skip_spaces(end), &["-", "~", "to ", "and ", "& ", ",", "/"])
         .is_some_and(|(_, next)| weekday_name(text, text.skip_spaces(next)).is_some());
+    let listed = listed || weekday_ends(text, i) || (end - i < 6 && beside_short(text, i, end));
     let thing = text.word_before(i, "black").is_some() || text.word_before(i, "good").is_some();
     ((sure || announced || listed) && !thing).then(|| Atom::new(Expr::in_week(None, weekday), end))
+}
+
+/// The next of "Mon Wed Fri" or the one before is a short name too.
+fn beside_short(text: &Folded, i: usize, end: usize) -> bool {
+    let next = text.skip_spaces(end);
+    let follows = weekday_name(text, next).is_some_and(|(_, after)| after - next < 6 && next > end);
+    follows || WEEKDAYS.iter().any(|(w, _)| w.len() < 6 && text.word_before(i, w).is_some())
+}
+
+/// A weekday and a separator stand before: the last of "Mon/Wed/Sat".
+fn weekday_ends(text: &Folded, i: usize) -> bool {
+    let back = text.skip_spaces_back(i);
+    let separated = text.before(back).is_some_and(|c| ",/&".contains(c));
+    let end = if separated { text.skip_spaces_back(back - 1) } else { back };
+    separated && WEEKDAYS.iter().any(|(w, _)| text.word_before(end, w).is_some())
 }
 
 /// The day after its weekday: "Tuesday, Nov 24", "Tue 24 Nov", "Tuesday the 24th".
@@ -150,9 +275,9 @@ fn day_named(text: &Folded, at: usize, weekday: Weekday, context: &Context) -> O
 // --- feasts and years
 
 fn feast(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
-    const THINGS: [&str; 14] = [
-        "cake", "cakes", "tree", "trees", "card", "cards", "gift", "gifts", "present", "presents", "party", "wreath",
-        "wreaths", "box",
+    const THINGS: [&str; 19] = [
+        "week", "season", "period", "holidays", "time", "cake", "cakes", "tree", "trees", "card", "cards", "gift",
+        "gifts", "present", "presents", "party", "wreath", "wreaths", "box",
     ];
     let ((month, day), end) = text.lookup(i, &FEASTS)?;
     if text.any_at(text.skip_spaces(end), &THINGS).is_some() {
@@ -161,13 +286,26 @@ fn feast(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     Some(Atom { day_may_follow: false, ..dated(text, month, day, end, context) })
 }
 
+/// "2026 Nov 24", "2026 November".
+fn year_month(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    let (Frame::Year(year), end) = frames::named_year(text, i)? else { return None };
+    let at = text.skip_spaces(end);
+    frames::month_at(text, at).filter(|_| at > end)?;
+    let atom = month_day(text, at, context)?;
+    let free = atom.exprs.iter().all(|e| e.year.is_none());
+    let exprs = atom.exprs.into_iter().map(|e| Expr { year: Some(year), ..e }).collect();
+    free.then(|| Atom { exprs, ..Atom::nothing(atom.end) })
+}
+
 /// "2025" where a year is announced, FY2025.
 fn named_year(text: &Folded, i: usize) -> Option<Atom> {
     let (Frame::Year(year), end) = frames::named_year(text, i)? else { return None };
-    let announced =
-        ["in", "of", "for", "since", "during", "from", "to", "and", "until", "through", "than", "before", "after"]
-            .iter()
-            .any(|w| text.word_before(i, w).is_some());
+    let announced = [
+        "year", "in", "of", "for", "since", "during", "from", "to", "and", "until", "through", "than", "before",
+        "after",
+    ]
+    .iter()
+    .any(|w| text.word_before(i, w).is_some());
     const FOLLOWING: [&str; 15] = [
         "for ",
         "by ",
@@ -186,8 +324,12 @@ fn named_year(text: &Folded, i: usize) -> Option<Atom> {
         "compared ",
     ];
     let next = text.skip_spaces(end);
-    let closed = text.at(next).is_none_or(|c| !c.is_ascii_alphanumeric()) || text.any_at(next, &FOLLOWING).is_some();
-    // "Sold for 2000 to 0002" says a price.
+    // "In 2025 boxes" counts; "for 2000 to 0002" is a price.
+    let firm = ["in", "since", "during", "until", "year"].iter().any(|w| text.word_before(i, w).is_some());
+    let counts = crate::reading::units::plural_at(text, next).is_some() && text.any_at(next, &FOLLOWING).is_none();
+    let firm = firm && !counts && text.at(end) == Some(' ') && text.at(next).is_some_and(|c| c.is_ascii_alphabetic());
+    let closed =
+        firm || text.at(next).is_none_or(|c| !c.is_ascii_alphanumeric()) || text.any_at(next, &FOLLOWING).is_some();
     let price = text.word_before(i, "for").is_some()
         && text.word_at(next, "to ").is_some_and(|at| numbers::digits_at(text, at).is_none_or(|(n, ..)| n < 1900));
     (announced && closed && !price).then(|| Atom::new(Expr::in_year(Some(year), OfYear::Whole), end))

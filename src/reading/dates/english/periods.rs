@@ -3,22 +3,24 @@
 
 use chrono::{Datelike, Weekday};
 
-use super::days::ordinal_at;
-use super::{the, weekday_name};
+use super::days::{month_day, ordinal_at};
+use super::{feast, the, weekday_name};
 use crate::reading::dates::calendar::{self, Unit};
 use crate::reading::dates::expr::{self, Expr, OfMonth, OfYear, Part, Year};
 use crate::reading::dates::frames::{self, Frame, frame_at};
-use crate::reading::dates::lengths::{self, Length};
-use crate::reading::dates::{self, Atom, atom_at, written};
+use crate::reading::dates::{self, Atom, inner_at, written};
 use crate::reading::fold::Folded;
 use crate::reading::{Context, Reading, numbers};
 
 // --- days beside others
 
+pub(super) const WEEK_OF: [&str; 6] =
+    ["week of ", "week commencing ", "week beginning ", "week starting ", "week ending ", "w/c "];
+
 /// "The day after Nov 3".
 pub(super) fn beside(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     let (by, at) = text.lookup(the(text, i), &[("day after ", 1), ("day before ", -1)])?;
-    let mut atom = atom_at(text, at, context)?;
+    let mut atom = inner_at(text, at, context)?;
     atom.exprs.iter_mut().for_each(|e| e.beside += by);
     Some(Atom { day_may_follow: false, ..atom })
 }
@@ -65,11 +67,8 @@ pub(super) fn this_day(text: &Folded, i: usize, context: &Context) -> Option<Ato
 
 /// "The week of Nov 16", "w/c 16 November", "the week ending Nov 22".
 pub(super) fn week_of(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
-    let (_, at) = text.any_at(
-        the(text, i),
-        &["week of ", "week commencing ", "week beginning ", "week starting ", "week ending ", "w/c "],
-    )?;
-    let atom = atom_at(text, at, context)?;
+    let (_, at) = text.any_at(the(text, i), &WEEK_OF)?;
+    let atom = inner_at(text, at, context)?;
     if !atom.exprs.iter().all(dates::is_day) {
         return None;
     }
@@ -84,7 +83,8 @@ pub(super) fn week_of(text: &Folded, i: usize, context: &Context) -> Option<Atom
 pub(super) fn part_of_frame(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     const THIRDS: [(&str, u32); 6] =
         [("early ", 0), ("mid-", 1), ("mid ", 1), ("middle of ", 1), ("late ", 2), ("mid", 1)];
-    if let Some((third, at)) = text.lookup(i, &THIRDS) {
+    let middle = text.word_at(i, "the ").filter(|at| text.word_at(*at, "middle of ").is_some());
+    if let Some((third, at)) = text.lookup(middle.unwrap_or(i), &THIRDS) {
         let at = text.any_at(at, &["in ", "of "]).map_or(at, |(_, at)| at);
         let (frame, end) = frame_at(text, at, context)?;
         return Atom::one(frame.part_of_month(OfMonth::Third(third))?, end);
@@ -189,90 +189,6 @@ fn edge_of(frame: Frame, last: bool, context: &Context) -> Option<Expr> {
     }
 }
 
-// --- lengths
-
-/// "The last 10 days", "past two weeks", "the past month".
-pub(super) fn recent(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
-    let (word, at) = text.any_at(the(text, i), &["last ", "past ", "previous "])?;
-    let (n, unit, end) = match frames::count_of(text, at).filter(|_| text.any_at(at, &["a ", "an "]).is_none()) {
-        Some(counted) => counted,
-        // "The past week" is so long a time; "last week" is that week.
-        None if word == "past " || text.word_at(at, "fortnight").is_some() => {
-            const UNITS: [(&str, (i64, Unit)); 5] = [
-                ("week", (1, Unit::Week)),
-                ("fortnight", (2, Unit::Week)),
-                ("month", (1, Unit::Month)),
-                ("year", (1, Unit::Year)),
-                ("day", (1, Unit::Day)),
-            ];
-            let ((n, unit), end) = text.lookup(at, &UNITS)?;
-            (n, unit, end)
-        }
-        None => return None,
-    };
-    lengths::recent(Length { n, unit, marked: true, end }, context)
-}
-
-/// "3 days ago", "in 3 days", "two weeks from today", "3 days from Nov 1", "a week on Tuesday".
-pub(super) fn counted(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
-    if let Some(at) = text.word_at(i, "in ") {
-        let (n, unit, end) = frames::count_of(text, at)?;
-        let open =
-            text.any_at(text.skip_spaces(end), &["a row", "advance", "'"]).is_some() || text.at(end) == Some('\'');
-        return if open { None } else { ahead(n, unit, end, context) };
-    }
-    let (n, unit, at) = frames::count_of(text, i)?;
-    let next = text.skip_spaces(at);
-    if let Some(end) = text.word_at(next, "ago") {
-        return ago(text, n, unit, end, context);
-    }
-    if let Some((_, end)) = text.any_at(next, &["from now", "from today", "later today"]) {
-        return if text.word_at(next, "later today").is_some() { None } else { ahead(n, unit, end, context) };
-    }
-    if let Some((_, from)) =
-        text.any_at(next, &["from ", "starting on ", "starting from ", "starting ", "beginning ", "on "])
-    {
-        let on = text.word_at(next, "on ").is_some();
-        let atom = atom_at(text, from, context)?;
-        if atom.exprs.is_empty() {
-            return None;
-        }
-        let near = atom.exprs.iter().all(|e| matches!(e.part, Part::Weekday(_)) && e.week.is_none());
-        if near && (on || unit != Unit::Day) {
-            return weekday_ahead(&atom, n, unit, context);
-        }
-        let length = Length { n, unit, marked: true, end: atom.end };
-        let days = !on && atom.exprs.iter().all(dates::is_day);
-        return days.then(|| dates::mapped(&atom, atom.end, context, |r| dates::span_of(r.start()?, length)));
-    }
-    None
-}
-
-/// "A week on Tuesday": so many weeks after the next one.
-fn weekday_ahead(atom: &Atom, n: i64, unit: Unit, context: &Context) -> Option<Atom> {
-    let Some(Part::Weekday(weekday)) = atom.exprs.first().map(|e| e.part.clone()) else { return None };
-    let next = calendar::on_or_after(context.today.succ_opt()?, weekday)?;
-    Atom::one(Expr::day(calendar::shifted(next, unit, n))?, atom.end)
-}
-
-fn ahead(n: i64, unit: Unit, end: usize, context: &Context) -> Option<Atom> {
-    let day = calendar::shifted(context.today, unit, n)?;
-    Atom::one(Expr::day(Some(day))?, end)
-}
-
-fn ago(text: &Folded, n: i64, unit: Unit, end: usize, context: &Context) -> Option<Atom> {
-    let by = n.checked_neg()?;
-    let day = calendar::shifted(context.today, unit, by);
-    if let Some(end) = text.word_at(text.skip_spaces(end), "today") {
-        return Atom::one(Expr::day(day)?, end);
-    }
-    if unit == Unit::Day {
-        return Atom::one(Expr::day(day)?, end);
-    }
-    let frame = frames::away(unit, by, context)?;
-    within(text, frame, end).or_else(|| Atom::one(lengths::day_or_period(unit, by, context)?, end))
-}
-
 // --- weeks, months and years with what follows them
 
 /// "Last week", "last week's Tuesday", "last month on the 10th", "last Tuesday", "last November", "the weekend".
@@ -280,10 +196,17 @@ pub(super) fn sided(text: &Folded, i: usize, context: &Context) -> Option<Atom> 
     if let Some(atom) = weekend(text, i, context) {
         return Some(atom);
     }
-    let past = text.any_at(i, &["this past ", "this coming "]);
-    if let Some((word, at)) = past {
+    const SIDES: [(&str, bool); 6] = [
+        ("this past ", true),
+        ("past ", true),
+        ("this coming ", false),
+        ("the coming ", false),
+        ("coming ", false),
+        ("upcoming ", false),
+    ];
+    if let Some((past, at)) = text.lookup(i, &SIDES) {
         let (weekday, end) = weekday_name(text, at)?;
-        let day = if word == "this past " {
+        let day = if past {
             calendar::up_to(context.today.pred_opt()?, weekday)
         } else {
             calendar::on_or_after(context.today.succ_opt()?, weekday)
@@ -296,8 +219,12 @@ pub(super) fn sided(text: &Folded, i: usize, context: &Context) -> Option<Atom> 
         // Months and years by name are read further on, where more is asked of them.
         let named = text.lookup(i, &frames::MONTHS).is_some() || text.at(i).is_some_and(|c| c.is_ascii_digit());
         let counted = frames::count_of(text, i).is_some();
+        let vague = ["early", "late", "earlier", "later", "middle of", "mid", "mid-"].iter();
+        if matches!(frame, Frame::Week(_)) && vague.clone().any(|w| text.word_before(i, w).is_some()) {
+            return Some(Atom::nothing(end));
+        }
         if !named && !counted {
-            return within(text, frame, end).or_else(|| Atom::one(frame.whole(context)?, end));
+            return within(text, frame, end, context).or_else(|| Atom::one(frame.whole(context)?, end));
         }
     }
     let (by, at) = text.lookup(i, &frames::SIDES)?;
@@ -310,7 +237,7 @@ pub(super) fn sided(text: &Folded, i: usize, context: &Context) -> Option<Atom> 
 }
 
 /// A day that is named after its week or month: "last week on Thursday", "last month on the 10th".
-fn within(text: &Folded, frame: Frame, end: usize) -> Option<Atom> {
+pub(super) fn within(text: &Folded, frame: Frame, end: usize, context: &Context) -> Option<Atom> {
     let at = text.word_at(end, "'s").unwrap_or(end);
     let at = text.skip_spaces(text.word_at(text.skip_spaces(at), ",").unwrap_or(at));
     let on = text.word_at(at, "on ").unwrap_or(at);
@@ -320,8 +247,21 @@ fn within(text: &Folded, frame: Frame, end: usize) -> Option<Atom> {
             Atom::one(Expr::in_week(Some(monday), weekday), end)
         }
         Frame::Month { year, month } => {
-            let (day, end) = ordinal_at(text, text.word_at(on, "the ")?)?;
-            (on > at && day > 0).then(|| Atom::new(Expr::in_month(year, Some(month), OfMonth::Day(day)), end))
+            let owned = text.word_at(end, "'s").is_some();
+            let the = text.word_at(on, "the ").or(if owned { Some(at) } else { None })?;
+            let (day, end) = ordinal_at(text, the)?;
+            ((on > at || owned) && day > 0)
+                .then(|| Atom::new(Expr::in_month(year, Some(month), OfMonth::Day(day)), end))
+        }
+        Frame::Year(year) => {
+            // "Last year's Q3", "last year's Christmas".
+            let at = text.skip_spaces(text.word_at(end, "'s")?);
+            if let Some((n, end)) = written::quarter(text, at) {
+                return Some(Atom::systems(Some(year), |s| OfYear::Quarter(n, s), end));
+            }
+            let atom = month_day(text, at, context).or_else(|| feast(text, at, context))?;
+            let exprs = atom.exprs.into_iter().map(|e| Expr { year: Some(year), ..e }).collect();
+            Some(Atom { exprs, ..Atom::nothing(atom.end) })
         }
         _ => None,
     }
@@ -341,7 +281,7 @@ fn weekend(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
         return of(by, end);
     }
     let Some(day) = text.word_at(text.skip_spaces(end), "of ") else { return Atom::one(Part::Weekend.into(), end) };
-    let atom = atom_at(text, day, context).filter(|atom| atom.exprs.iter().all(dates::is_day))?;
+    let atom = inner_at(text, day, context).filter(|atom| atom.exprs.iter().all(dates::is_day))?;
     Some(dates::mapped(&atom, atom.end, context, |r| {
         calendar::weekend(calendar::monday(r.start()?)?).map(|(a, b)| Reading::Range(a, b))
     }))

@@ -6,7 +6,7 @@ mod weeks;
 
 use chrono::{Datelike, NaiveDate};
 
-pub(super) use self::months::{part_of_year, relative_month};
+pub(super) use self::months::{part_of_month, part_of_year, relative_month, within_year};
 pub(super) use self::weeks::{bracketed_weekday, further_weekday, weekday_at, within_week};
 use super::calendar;
 use super::expr::{self, Expr, OfMonth, OfYear, Year};
@@ -40,7 +40,7 @@ const DAYS: [(&str, i64); 24] = [
     ("あした", 1),
     ("あす", 1),
 ];
-const MONTH_PARTS: [(&str, OfMonth); 22] = [
+const MONTH_PARTS: [(&str, OfMonth); 23] = [
     ("上旬", OfMonth::Third(0)),
     ("初旬", OfMonth::Third(0)),
     ("中旬", OfMonth::Third(1)),
@@ -60,6 +60,7 @@ const MONTH_PARTS: [(&str, OfMonth); 22] = [
     ("月末日", OfMonth::Last),
     ("月末", OfMonth::Last),
     ("末日", OfMonth::Last),
+    ("最終日", OfMonth::Last),
     ("末", OfMonth::Last),
     ("終わり", OfMonth::Last),
     ("おわり", OfMonth::Last),
@@ -93,7 +94,8 @@ const FEASTS: [(&str, (u32, u32)); 8] = [
     ("元旦", (1, 1)),
 ];
 /// Words that begin like a date and are none: vague, a habit, a thing, a name.
-const NO_DATES: [&str; 31] = [
+const NO_DATES: [&str; 32] = [
+    "月末営業日",
     "年末年始",
     "年末調整",
     "月末締",
@@ -134,7 +136,7 @@ const AFTER_KANA: [&str; 20] = [
 
 /// The date that begins at `i` with a word of Japanese or a number with one.
 pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
-    if let Some((_, end)) = text.any_at(i, &NO_DATES) {
+    if let Some(end) = text.any_at(i, &NO_DATES).map(|(_, end)| end).or_else(|| months::nth_week(text, i)) {
         return Some(Atom::nothing(end));
     }
     months::year(text, i, context)

@@ -51,7 +51,9 @@ pub(super) const VAGUE_PARTS: [&str; 13] = [
     "同じ頃",
     "平日",
 ];
-const VAGUE_IN_YEAR: [&str; 14] = [
+const VAGUE_IN_YEAR: [&str; 16] = [
+    "同じ週",
+    "同週",
     "年末年始",
     "正月",
     "お正月",
@@ -74,8 +76,31 @@ const LASTING: [&str; 4] = ["で", "かか", "くらい", "ほど"];
 // --- years
 
 pub(super) fn year(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
-    let (year, end) = year_at(text, i, context)?;
-    Some(within_year(text, end, year, context))
+    match year_at(text, i, context) {
+        Some((year, end)) => Some(within_year(text, end, year, context)),
+        None => short_year(text, i, context),
+    }
+}
+
+/// `25年11月`, `26年度`: of this century when it can be; 7年11月 may be of an era or not.
+fn short_year(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    if numbers::joins_left(text, i) {
+        return None;
+    }
+    let (year, at) = numbers::small_at(text, i)?;
+    let end = text.word_at(text.skip_spaces(at), "年").filter(|_| year < 100)?;
+    let fiscal = text.word_at(end, "度");
+    let (month, after) = month_number(text, skip_no(text, end)).map_or((None, end), |(m, after)| (Some(m), after));
+    if fiscal.is_none() && month.is_none() {
+        return None;
+    }
+    let year = i32::try_from(year).ok().filter(|y| (20..50).contains(y)).and_then(|y| y.checked_add(2000));
+    Some(match (year, fiscal) {
+        (Some(year), Some(end)) => within_year(text, end, Year::Fiscal(year), context),
+        (Some(year), None) => within_year(text, end, Year::Calendar(year), context),
+        (None, Some(end)) => Atom::nothing(end),
+        (None, None) => Atom::nothing(within_month(text, after, None, month).end),
+    })
 }
 
 fn year_at(text: &Folded, i: usize, context: &Context) -> Option<(Year, usize)> {
@@ -116,11 +141,12 @@ fn year_at(text: &Folded, i: usize, context: &Context) -> Option<(Year, usize)> 
 }
 
 /// After a year: what of it is meant, or all of it.
-pub(super) fn within_year(text: &Folded, end: usize, year: Year, context: &Context) -> Atom {
+pub(in crate::reading::dates) fn within_year(text: &Folded, end: usize, year: Year, context: &Context) -> Atom {
     let at = skip_no(text, end);
     let vague = text.any_at(at, &VAGUE_PARTS).or_else(|| text.any_at(at, &VAGUE_IN_YEAR));
+    let vague = vague.map(|(_, end)| end).or_else(|| any_weekday(text, end));
     if vague.is_some() || season(text, at) {
-        return Atom::nothing(vague.map_or(at, |(_, end)| end));
+        return Atom::nothing(vague.unwrap_or(at));
     }
     part_of_year(text, at, year, context).unwrap_or_else(|| Atom::new(Expr::in_year(Some(year), OfYear::Whole), end))
 }
@@ -192,22 +218,37 @@ fn month_number(text: &Folded, i: usize) -> Option<(u32, usize)> {
 fn within_month(text: &Folded, end: usize, year: Option<Year>, month: Option<u32>) -> Atom {
     let at = skip_no(text, end);
     let vague = text.any_at(at, &VAGUE_PARTS).or_else(|| text.any_at(at, &VAGUE_IN_MONTH));
-    if vague.is_some() || nth_week(text, at) {
-        return Atom::nothing(vague.map_or(at, |(_, end)| end));
+    if let Some(end) = vague.map(|(_, end)| end).or_else(|| nth_week(text, at)).or_else(|| any_weekday(text, end)) {
+        return Atom::nothing(end);
     }
-    let part = day_number(text, at)
+    let (part, end) = part_of_month(text, at).unwrap_or((OfMonth::Whole, end));
+    let day_may_follow = matches!(part, OfMonth::Day(_));
+    Atom { day_may_follow, ..Atom::new(Expr::in_month(year, month, part), end) }
+}
+
+/// A day or part of a month that is named before: 10日, 上旬, 末, 第2火曜.
+pub(in crate::reading::dates) fn part_of_month(text: &Folded, at: usize) -> Option<(OfMonth, usize)> {
+    day_number(text, at)
         .or_else(|| day_of_several(text, at))
         .map(|(day, end)| (OfMonth::Day(day), end))
         .or_else(|| text.lookup(at, &MONTH_PARTS))
-        .or_else(|| nth(text, at));
-    let (part, end) = part.unwrap_or((OfMonth::Whole, end));
-    Atom::new(Expr::in_month(year, month, part), end)
+        .or_else(|| nth(text, at))
 }
 
-/// `第2週`, `2週目`: which days that is, is not agreed on.
-fn nth_week(text: &Folded, at: usize) -> bool {
-    let number = text.word_at(at, "第").unwrap_or(at);
-    numbers::small_at(text, number).is_some_and(|(n, end)| n < 6 && text.any_at(end, &["週目", "週"]).is_some())
+/// `第2週`, `2週目の火曜`, `最終週`: which days that is, is not agreed on. Gives the end.
+pub(super) fn nth_week(text: &Folded, at: usize) -> Option<usize> {
+    let end = text.word_at(at, "最終週").or_else(|| {
+        let number = text.word_at(at, "第").unwrap_or(at);
+        let (_, end) = numbers::small_at(text, number).filter(|(n, _)| *n < 6)?;
+        let week = if number > at { text.any_at(end, &["週目", "週"]) } else { text.any_at(end, &["週目"]) };
+        week.map(|(_, end)| end)
+    })?;
+    Some(weekday_at(text, skip_no(text, end)).map_or(end, |(_, end)| end))
+}
+
+/// `の火曜日` after a month or year, which has many. Gives the end.
+fn any_weekday(text: &Folded, end: usize) -> Option<usize> {
+    weekday_at(text, text.word_at(text.skip_spaces(end), "の")?).map(|(_, end)| end)
 }
 
 /// `第2火曜`, `最終金曜日`, `最後の金曜`.
@@ -228,7 +269,7 @@ pub(super) fn numbered(text: &Folded, i: usize) -> Option<Atom> {
         return Some(within_month(text, end, None, Some(month)));
     }
     if let Some(end) = first_of_several(text, i, "月") {
-        let (month, _) = numbers::small_at(text, i)?;
+        let (month, _) = numbers::small_at(text, i).filter(|(n, _)| (1..=12).contains(n))?;
         return Atom::one(Expr::in_month(None, Some(month), OfMonth::Whole), end);
     }
     if let Some(end) = first_of_several(text, i, "日") {
@@ -256,15 +297,37 @@ fn day_of_several(text: &Folded, i: usize) -> Option<(u32, usize)> {
     day_number(text, text.skip_spaces(at)).map(|_| (day, end))
 }
 
-/// `10` in 10〜12月 and 3〜5日.
+/// `10` in 10〜12月 and 3〜5日, `9` in 9、10月.
 fn first_of_several(text: &Folded, i: usize, counter: &str) -> Option<usize> {
     if numbers::joins_left(text, i) || text.before(i).is_some_and(|c| "-/~#".contains(c)) {
         return None;
     }
     let (_, end) = numbers::small_at(text, i)?;
-    let (_, at) = text.any_at(text.skip_spaces(end), &["~", "-"])?;
-    let at = text.skip_spaces(at);
-    let named = if counter == "月" { month_number(text, at) } else { day_number(text, at) };
-    let (_, after) = named?;
-    (counter == "月" || text.any_at(after, &LASTING).is_none()).then_some(end)
+    let next = text.skip_spaces(end);
+    if counter == "月" {
+        let ranges =
+            text.any_at(next, &["~", "-"]).is_some_and(|(_, at)| month_number(text, text.skip_spaces(at)).is_some());
+        // Before 9、10月 no word, which the 9 might count.
+        let begins = text.before(i).is_none_or(|c| c == '、' || c == 'の' || (!c.is_alphanumeric() && c != '・'));
+        let listed = text.before(i).is_some_and(|c| c == '・') || begins;
+        return (ranges || (listed && lists_months(text, end))).then_some(end);
+    }
+    let (_, at) = text.any_at(next, &["~", "-"])?;
+    let (_, after) = day_number(text, text.skip_spaces(at))?;
+    // 2〜3日で: a length.
+    text.any_at(after, &LASTING).is_none().then_some(end)
+}
+
+/// `、10月`, `・10・11月` after a number.
+fn lists_months(text: &Folded, mut end: usize) -> bool {
+    for _ in 0..12 {
+        let Some((_, at)) = text.any_at(text.skip_spaces(end), &["、", "・", ","]) else { return false };
+        let month = numbers::small_at(text, text.skip_spaces(at)).filter(|(n, _)| (1..=12).contains(n));
+        let Some((_, after)) = month else { return false };
+        if text.word_at(after, "月").is_some() {
+            return true;
+        }
+        end = after;
+    }
+    false
 }

@@ -1,0 +1,222 @@
+//! What stands beside a single date and changes it: its weekday, the day after it, the week it is in; and what stands
+//! before it and makes it another one.
+
+use super::calendar::{self, Unit};
+use super::expr::{Expr, OfMonth, Part};
+use super::{Atom, english, inner_at, japanese, lengths};
+use crate::reading::fold::Folded;
+use crate::reading::{Context, Reading, numbers};
+
+/// What stands beside a single date: its weekday, the day after it, the week it is in.
+pub(super) fn beside(text: &Folded, mut atom: Atom, context: &Context) -> Atom {
+    if atom.exprs.is_empty() || atom.length.is_some() {
+        return atom;
+    }
+    let at = text.skip_spaces(atom.end);
+    if atom.exprs.iter().all(|e| matches!(e.part, Part::Weekday(_)) && e.week.is_none())
+        && let Some(dated) = bracketed_date(text, at, &atom, context)
+    {
+        return dated;
+    }
+    let named = japanese::bracketed_weekday(text, at).or_else(|| {
+        let day = atom.exprs.iter().all(|e| matches!(e.part, Part::OfMonth(OfMonth::Day(_))));
+        let written = || japanese::weekday_at(text, at).or_else(|| english::weekday_beside(text, atom.end));
+        if day { written() } else { None }
+    });
+    if let Some((weekday, end)) = named
+        && atom.exprs.iter().all(|e| e.weekday.is_none() && is_day(e))
+    {
+        atom.exprs.iter_mut().for_each(|e| e.weekday = Some(weekday));
+        atom.end = end;
+    }
+    after_no(text, atom, context)
+}
+
+pub(super) fn is_day(expr: &Expr) -> bool {
+    match &expr.part {
+        Part::OfMonth(part) => matches!(part, OfMonth::Day(_) | OfMonth::First | OfMonth::Last),
+        Part::Given(readings) => readings.iter().all(|r| matches!(r, Reading::Day(_))),
+        _ => false,
+    }
+}
+
+/// `火曜日（11/24）`: the day in brackets, which must be such a weekday.
+fn bracketed_date(text: &Folded, at: usize, atom: &Atom, context: &Context) -> Option<Atom> {
+    let Some(Part::Weekday(weekday)) = atom.exprs.first().map(|e| e.part.clone()) else { return None };
+    let inside = text.skip_spaces(text.word_at(at, "(")?);
+    if japanese::weekday_at(text, inside).is_some() || english::weekday_name(text, inside).is_some() {
+        return None;
+    }
+    let inner = inner_at(text, inside, context)?;
+    let end = text.word_at(text.skip_spaces(inner.end), ")")?;
+    let day = !inner.exprs.is_empty() && inner.exprs.iter().all(|e| is_day(e) && e.weekday.is_none());
+    let exprs = inner.exprs.into_iter().map(|e| Expr { weekday: Some(weekday), ..e }).collect();
+    day.then(|| Atom { exprs, ..Atom::nothing(end) })
+}
+
+/// `…の翌日`, `…の週`, `…の3日前`, `…の翌月`.
+fn after_no(text: &Folded, atom: Atom, context: &Context) -> Atom {
+    let at = text.skip_spaces(atom.end);
+    let Some((word, at)) = text.any_at(at, &["の", "から", "より"]).map(|(w, at)| (w, text.skip_spaces(at)))
+    else {
+        return atom;
+    };
+    let no = word == "の";
+    let found = if no { day_beside(text, &atom, at).or_else(|| next_period(text, &atom, at, context)) } else { None };
+    found.or_else(|| days_away(text, &atom, at, word, context)).unwrap_or(atom)
+}
+
+/// `の翌日`, `の前日`.
+fn day_beside(text: &Folded, atom: &Atom, at: usize) -> Option<Atom> {
+    const BESIDE: [(&str, i64); 5] = [("翌々日", 2), ("翌日", 1), ("次の日", 1), ("前日", -1), ("前の日", -1)];
+    let (by, end) = text.lookup(at, &BESIDE)?;
+    let exprs = atom.exprs.iter().map(|e| Expr { beside: e.beside + by, ..e.clone() }).collect();
+    Some(Atom { exprs, ..Atom::nothing(end) })
+}
+
+/// `の週`, `の翌週の火曜日`, `の翌月`.
+fn next_period(text: &Folded, atom: &Atom, at: usize, context: &Context) -> Option<Atom> {
+    const NEXT: [(&str, (Unit, i64)); 10] = [
+        ("翌週", (Unit::Week, 1)),
+        ("次の週", (Unit::Week, 1)),
+        ("前の週", (Unit::Week, -1)),
+        ("週", (Unit::Week, 0)),
+        ("翌月", (Unit::Month, 1)),
+        ("次の月", (Unit::Month, 1)),
+        ("前の月", (Unit::Month, -1)),
+        ("翌年", (Unit::Year, 1)),
+        ("次の年", (Unit::Year, 1)),
+        ("前の年", (Unit::Year, -1)),
+    ];
+    let ((unit, by), end) = text.lookup(at, &NEXT)?;
+    // 先月の週ごと, 先月の週末: of many weeks.
+    let many = text.any_at(end, &["ごと", "毎", "別", "間", "次"]).is_some();
+    if many || (by == 0 && !atom.exprs.iter().all(is_day)) {
+        return None;
+    }
+    let whole = |r: Reading| {
+        let day = if by < 0 { r.start() } else { r.end() };
+        calendar::whole(day?, unit, by)
+    };
+    let part = japanese::skip_no(text, end);
+    if let (Unit::Week, Some((weekday, end))) = (unit, japanese::weekday_at(text, part)) {
+        return Some(mapped(atom, end, context, |r| calendar::in_week(whole(r)?.0, weekday).map(Reading::Day)));
+    }
+    // 11月の翌月末, の翌月10日: more than is read here.
+    let more = text.at(part).is_some_and(|c| c == '末' || c.is_ascii_digit() || numbers::is_kanji_numeral(c));
+    Some(if more {
+        Atom::nothing(part)
+    } else {
+        mapped(atom, end, context, |r| whole(r).map(|(a, b)| Reading::Range(a, b)))
+    })
+}
+
+/// `の3日前`, `から3日後`, `より3日前`.
+fn days_away(text: &Folded, atom: &Atom, at: usize, word: &str, context: &Context) -> Option<Atom> {
+    let length = lengths::japanese_length(text, at)?;
+    let (side, end) = text.any_at(length.end, &["前", "まえ", "後"])?;
+    let other = text.at(end).is_some_and(|c| "後半回".contains(c));
+    // 先週から3日前まで is a range.
+    let range = word == "から" && (side != "後" || text.word_at(end, "まで").is_some());
+    if other || range {
+        return None;
+    }
+    if !atom.exprs.iter().all(is_day) {
+        return Some(Atom::nothing(end));
+    }
+    let by = if side == "後" { length.n } else { -length.n };
+    Some(mapped(atom, end, context, |r| calendar::shifted(r.start()?, length.unit, by).map(Reading::Day)))
+}
+
+/// The atom with each of its readings replaced.
+pub(super) fn mapped(atom: &Atom, end: usize, context: &Context, to: impl Fn(Reading) -> Option<Reading>) -> Atom {
+    let exprs = atom.exprs.iter().map(|expr| {
+        match expr.readings(context) {
+            Ok(readings) => Part::Given(readings.into_iter().filter_map(&to).collect()),
+            Err(why) => Part::Refused(why),
+        }
+        .into()
+    });
+    Atom { exprs: exprs.collect(), ..Atom::nothing(end) }
+}
+
+/// 毎週, 翌週, "every": what follows is said of many days, or of a week, month or year that is not known here.
+pub(super) fn is_another(text: &Folded, from: usize) -> bool {
+    const JAPANESE: [&str; 37] = [
+        "毎週",
+        "毎月",
+        "毎年",
+        "毎",
+        "隔週",
+        "隔月",
+        "各週",
+        "各月",
+        "各",
+        "翌週",
+        "翌月",
+        "翌年",
+        "翌々週",
+        "翌々月",
+        "翌",
+        "同週",
+        "同月",
+        "同年",
+        "次週",
+        "次月",
+        "次の週",
+        "次の月",
+        "次の年",
+        "前の週",
+        "前の月",
+        "前の年",
+        "その週",
+        "その月",
+        "その年",
+        "あの週",
+        "あの月",
+        "同じ週",
+        "同じ月",
+        "同じ年",
+        "ある月",
+        "何月",
+        "その日の",
+    ];
+    const ENGLISH: [&str; 27] = [
+        "every",
+        "each",
+        "other",
+        "every second",
+        "alternate",
+        "any",
+        "following",
+        "season",
+        "summer",
+        "spring",
+        "autumn",
+        "winter",
+        "season of",
+        "summer of",
+        "spring of",
+        "autumn of",
+        "winter of",
+        "period",
+        "time",
+        "a week",
+        "weeks",
+        "same week",
+        "same quarter",
+        "this week",
+        "this quarter",
+        "half",
+        "and a half",
+    ];
+    let back = text.skip_spaces_back(from);
+    match text.before(back) {
+        None => false,
+        Some(c) if c.is_ascii_alphabetic() => ENGLISH.iter().any(|w| text.word_before(from, w).is_some()),
+        Some(_) => {
+            let back = text.word_before(back, "の").unwrap_or(back);
+            JAPANESE.iter().any(|w| text.word_before(back, w).is_some())
+        }
+    }
+}
