@@ -203,6 +203,8 @@ words! {
     }
     /// What a registration lacks.
     missing(what) { ja: "登録には {what} が必要です。お知らせください。", en: "To prepare the registration I still need {what}." }
+    /// The same of one sale among several, called by its goods.
+    missing_of(goods, what) { ja: "「{goods}」の登録には {what} が必要です。お知らせください。", en: "To prepare the registration of “{goods}” I still need {what}." }
     /// Part of [`missing`].
     missing_customer() { ja: "お客様（顧客コードかお名前）", en: "the customer (code or name)" }
     /// Part of [`missing`].
@@ -215,6 +217,11 @@ words! {
     several_prices() {
         ja: "金額が複数あるため、どれを登録するか判断できません。1 件ずつ、合計の金額でお書きください。",
         en: "There are several amounts, so I cannot tell which to register. Please write one sale at a time, with its whole amount.",
+    }
+    /// Several cards could be meant by a change.
+    which_card() {
+        ja: "確認待ちのカードが複数あります。どのカードの変更か、顧客コードか商品を添えてお書きください。",
+        en: "Several cards are waiting. Please write again with the customer's code or the goods of the one to change.",
     }
     /// A price per piece.
     price_per_piece(price) {

@@ -14,6 +14,7 @@ use super::lexicon::Term;
 use super::message::Kind;
 use super::registrations;
 use super::request::{Day, Intent, Price, Registration, Remark, Target, Who};
+use super::spellings;
 use crate::domain::Yen;
 use crate::reading;
 
@@ -25,8 +26,8 @@ pub(super) struct Before {
     pub(super) chosen: BTreeMap<String, String>,
     /// A name that fitted several customers, and their rows, when the last answer asked which.
     pub(super) question: Option<(String, Vec<Value>)>,
-    /// The card that waits: its proposal, and what it shows.
-    pub(super) card: Option<(String, Map<String, Value>)>,
+    /// The cards that wait: their proposals, and what they show.
+    pub(super) cards: Vec<(String, Map<String, Value>)>,
     /// What was last asked to be registered.
     pub(super) last_sale: Option<Map<String, Value>>,
 }
@@ -47,15 +48,30 @@ pub(super) fn understand(request: &Request, before: &Before) -> Meaning {
         && request.is_fragment()
         && let Some(code) = choices::choice(&request.message, rows)
     {
+        // The rest of that request has been carried out.
+        let intents = before.intents.iter().filter(|i| concerns(i, name)).cloned().collect();
         let mut chosen = before.chosen.clone();
         chosen.insert(name.clone(), code);
-        return Meaning { intents: before.intents.clone(), chosen, goes_on: false };
+        return Meaning { intents, chosen, goes_on: false };
     }
     if let Some(intents) = reason(request, before) {
         return Meaning { goes_on: true, ..meaning(intents) };
     }
     let found = filled(request, before).or_else(|| changed(request, before)).or_else(|| repeated(request, before));
     meaning(found.unwrap_or_else(|| ellipsis::completed(&request.parts, &request.message, &before.intents)))
+}
+
+/// The intent waits for the customer of this name, in either spelling.
+fn concerns(intent: &Intent, name: &str) -> bool {
+    let is_meant = |who: &Who| match who {
+        Who::Name(own) => own == name || spellings::other(own).is_some_and(|other| other == name),
+        Who::Code(_) => false,
+    };
+    let of_condition = match intent {
+        Intent::Register(r) => r.condition.as_ref().and_then(|c| c.who.as_ref()),
+        _ => None,
+    };
+    intent.who().into_iter().chain(of_condition).any(is_meant)
 }
 
 fn has_slots(request: &Request, kinds: fn(Kind) -> bool) -> bool {
@@ -113,11 +129,11 @@ fn filled(request: &Request, before: &Before) -> Option<Vec<Intent>> {
         let day = if matches!(pending.day, Day::Longer { .. }) { day } else { said.day.clone() };
         Registration { day, ..said.clone() }.or(pending)
     };
-    let intents = before.intents.iter().map(|i| match i {
-        Intent::Register(pending) if lacking(i) => Intent::Register(fill(pending)),
-        other => other.clone(),
-    });
-    Some(intents.collect())
+    // Whatever else was asked has been carried out.
+    before.intents.iter().find_map(|i| match i {
+        Intent::Register(pending) if lacking(i) => Some(vec![Intent::Register(fill(pending))]),
+        _ => None,
+    })
 }
 
 /// A waiting card with what the message changes, as a card in its place.
@@ -138,8 +154,16 @@ fn changed(request: &Request, before: &Before) -> Option<Vec<Intent>> {
     if said == Registration::default() {
         return None;
     }
-    let Some((proposal, shown)) = &before.card else {
-        return says_so.then(|| vec![Intent::Remark(Remark::NoCardToChange)]);
+    let (proposal, shown) = match before.cards.as_slice() {
+        [] => return says_so.then(|| vec![Intent::Remark(Remark::NoCardToChange)]),
+        [only] => only,
+        several => {
+            let mut meant = several.iter().filter(|(_, shown)| is_named(&of_arguments(shown), &said));
+            match (meant.next(), meant.next()) {
+                (Some(card), None) => card,
+                _ => return Some(vec![Intent::Remark(Remark::WhichCard)]),
+            }
+        }
     };
     let card = of_arguments(shown);
     // Of words that are no number, only those that are called goods are meant.
@@ -149,6 +173,12 @@ fn changed(request: &Request, before: &Before) -> Option<Vec<Intent>> {
     let goods = said.goods.as_deref().map(|new| recounted(card.goods.as_deref(), new));
     let new = Registration { goods, replaces: Some(proposal.clone()), ..said };
     Some(vec![Intent::Register(new.or(&card))])
+}
+
+/// The message names the customer or the goods of a card.
+fn is_named(card: &Registration, said: &Registration) -> bool {
+    let goods = said.goods.as_ref().is_some_and(|said| card.goods.as_ref().is_some_and(|shown| shown.contains(said)));
+    goods || (said.who.is_some() && said.who == card.who)
 }
 
 /// 0002にも同じ内容で: the last sale again, with what differs.

@@ -43,33 +43,58 @@ pub(super) struct Named {
     pub(super) tokens: Range<usize>,
     /// Named so that it can be nothing else: by code, or with a title.
     pub(super) certain: bool,
+    /// Begins with a capital, or with what has none.
+    pub(super) capital: bool,
 }
 
 /// The customers of a clause, in order. With `writing`, only who receives something counts among plain words.
 pub(super) fn customers(message: &Message, clause: &[Token], lang: Lang, writing: bool) -> Vec<Named> {
-    let code = |(i, t): (usize, &Token)| Named { who: Who::Code(t.low.clone()), tokens: i..i + 1, certain: true };
-    let codes: Vec<Named> = clause
-        .iter()
-        .enumerate()
-        .filter(|(i, t)| t.kind == Kind::Code && !is_negated(clause, *i, lang))
-        .map(code)
-        .collect();
-    if !codes.is_empty() {
-        return codes;
-    }
+    let code = |(i, t): (usize, &Token)| Named {
+        who: Who::Code(t.low.clone()),
+        tokens: i..i + 1,
+        certain: true,
+        capital: true,
+    };
+    let codes = clause.iter().enumerate().filter(|(i, t)| t.kind == Kind::Code && !is_negated(clause, *i, lang));
+    let mut found: Vec<Named> = codes.map(code).collect();
     let phrases = phrases(message, clause);
     let titled: Vec<Named> = phrases.iter().filter_map(|p| titled(clause, p)).collect();
-    if !titled.is_empty() {
-        return titled;
-    }
-    match lang {
+    let only_codes = titled.is_empty() && !found.is_empty();
+    let untitled = || match lang {
         Lang::Ja => phrases.iter().filter(|p| named_in_japanese(clause, p, writing)).map(plain).collect(),
         Lang::En => english(message, clause, &phrases, writing),
+    };
+    let others = match (found.is_empty() && titled.is_empty(), writing) {
+        (true, _) => untitled(),
+        // Beside a code only a name that can be nothing else: a wrong customer is worse than a question.
+        (false, true) if only_codes => untitled().into_iter().filter(|n| lang == Lang::Ja || n.capital).collect(),
+        (false, _) => Vec::new(),
+    };
+    for named in titled.into_iter().chain(others) {
+        match found.iter_mut().find(|known| is_the_same(clause, known, &named)) {
+            Some(known) => {
+                known.tokens = known.tokens.start.min(named.tokens.start)..known.tokens.end.max(named.tokens.end);
+            }
+            None => found.push(named),
+        }
     }
+    found.sort_by_key(|n| n.tokens.start);
+    found
+}
+
+/// 0016の佐藤さん, 佐藤さん（0016）: a code and a name with nothing but a link between are one customer.
+fn is_the_same(clause: &[Token], code: &Named, name: &Named) -> bool {
+    let (from, to) = if code.tokens.start < name.tokens.start {
+        (code.tokens.end, name.tokens.start)
+    } else {
+        (name.tokens.end, code.tokens.start)
+    };
+    let links = |t: &Token| t.is_particle(&["の"]) || "(（".contains(t.low.as_str());
+    matches!(code.who, Who::Code(_)) && clause.get(from..to).is_some_and(|between| between.iter().all(links))
 }
 
 fn plain(phrase: &Phrase) -> Named {
-    Named { who: Who::Name(phrase.words.clone()), tokens: phrase.tokens.clone(), certain: false }
+    Named { who: Who::Name(phrase.words.clone()), tokens: phrase.tokens.clone(), certain: false, capital: true }
 }
 
 /// 佐藤さん, Green Cafe-san.
@@ -82,6 +107,7 @@ fn titled(clause: &[Token], phrase: &Phrase) -> Option<Named> {
         who: Who::Name(latin.unwrap_or(&phrase.words).to_owned()),
         tokens,
         certain: true,
+        capital: true,
     })
 }
 
@@ -121,10 +147,11 @@ fn english(message: &Message, clause: &[Token], phrases: &[Phrase], writing: boo
     // A name spelled with a capital ends where the capitals end.
     let named = |phrase: &Phrase| {
         let mut tokens = phrase.tokens.clone();
-        if capital(tokens.start) {
+        let begins = capital(tokens.start);
+        if begins {
             tokens.end = tokens.clone().find(|i| !capital(*i)).unwrap_or(tokens.end);
         }
-        Named { who: Who::Name(words(message, clause, tokens.clone())), tokens, certain: false }
+        Named { who: Who::Name(words(message, clause, tokens.clone())), tokens, certain: false, capital: begins }
     };
     let marked = |phrase: &&Phrase| {
         let before = clause.get(..phrase.tokens.start).and_then(|b| b.iter().rev().find(|t| !frames(t)));

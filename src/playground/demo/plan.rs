@@ -174,6 +174,7 @@ impl Plan<'_> {
             Remark::Beyond => words::beyond(self.lang),
             Remark::OnlyRegistrations => words::condition_only_registrations(self.lang),
             Remark::Unread(parts) => words::unread(self.lang, parts.join(&words::list(self.lang))),
+            Remark::WhichCard => words::which_card(self.lang),
             Remark::NoCardToChange => words::no_card_to_change(self.lang),
         }
     }

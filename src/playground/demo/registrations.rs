@@ -71,7 +71,7 @@ pub(super) fn read(message: &Message, clause: &[Token], lang: Lang) -> (Vec<Regi
             continue;
         }
         let goods = goods::joined(clause, &group.goods, lang);
-        let before = made.last().cloned().unwrap_or_default();
+        let before = made.last().cloned();
         let one = |who: Option<Who>| {
             let own = Registration {
                 who,
@@ -80,7 +80,7 @@ pub(super) fn read(message: &Message, clause: &[Token], lang: Lang) -> (Vec<Regi
                 day: group.day.clone(),
                 ..Registration::default()
             };
-            own.or(&before)
+            before.as_ref().map_or(own.clone(), |before| before.carried_to(own))
         };
         let sales: Vec<Registration> = if group.who.is_empty() {
             vec![one(None)]

@@ -157,6 +157,8 @@ pub(super) enum Remark {
     Unread(Vec<String>),
     /// A change, and no card that could be changed.
     NoCardToChange,
+    /// A change, and several cards that could be meant.
+    WhichCard,
 }
 
 /// A sale to register.
@@ -177,6 +179,13 @@ impl Registration {
             && self.goods.is_some()
             && matches!(self.price, Price::Yen(_))
             && matches!(self.day, Day::Missing | Day::One { .. })
+    }
+
+    /// What the next sale of a message takes over from this one: customer and day; goods and price only together.
+    pub(super) fn carried_to(&self, next: Self) -> Self {
+        let alike = next.goods.is_none() && next.price == Price::Missing;
+        let own = if alike { self.clone() } else { Self { goods: None, price: Price::Missing, ..self.clone() } };
+        next.or(&own)
     }
 
     /// Takes what it lacks from another.

@@ -93,10 +93,9 @@ fn read(conversation: &Conversation, user: usize, today: NaiveDate, before: Opti
         return Some(task(Vec::new(), talk));
     }
     let earlier = events.get(..user).unwrap_or_default();
-    let cards = waiting(earlier);
     let context = Before {
         question: before.as_ref().and_then(|b| question(events.get(b.since..user)?)),
-        card: cards.last().cloned(),
+        cards: waiting(earlier),
         last_sale: earlier.iter().rev().find_map(|e| match e {
             Event::Call(call) if call.name == "add_sale" => Some(call.arguments.clone()),
             _ => None,

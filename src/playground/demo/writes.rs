@@ -72,7 +72,11 @@ impl Plan<'_> {
             (r.price == Price::Missing, words::missing_price(lang)),
         ];
         let missing: Vec<String> = parts.into_iter().filter_map(|(is, what)| is.then_some(what)).collect();
-        words::missing(lang, missing.join(&words::and(lang)))
+        let missing = missing.join(&words::and(lang));
+        match &r.goods {
+            Some(goods) => words::missing_of(lang, goods, missing),
+            None => words::missing(lang, missing),
+        }
     }
 
     /// Looks whether the condition holds; then what was found.
