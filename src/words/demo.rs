@@ -165,6 +165,10 @@ words! {
         ja: "「{words}」は {period} と読みました（{other} とも読めます）。",
         en: "I read “{words}” as {period}; it could also mean {other}.",
     }
+    /// More than one day for one sale.
+    several_days(days) { ja: "日付が複数あります（{days}）。どの日の販売でしょうか。", en: "There are several days ({days}). Which is the day of the sale?" }
+    /// The day of a registration lies ahead.
+    future_day(day) { ja: "{day} は今日より後の日付です。ご確認ください。", en: "{day} lies in the future: please check it." }
     /// Days that nothing tells apart.
     which_of_days(words, days) { ja: "「{words}」は {days} と読めます。どちらの日でしょうか。", en: "“{words}” can mean {days}. Which day is it?" }
     /// Between two days.
@@ -218,6 +222,13 @@ words! {
         ja: "金額が複数あるため、どれを登録するか判断できません。1 件ずつ、合計の金額でお書きください。",
         en: "There are several amounts, so I cannot tell which to register. Please write one sale at a time, with its whole amount.",
     }
+    /// The person asked for nothing to be registered.
+    not_to_register() { ja: "承知しました。登録の準備はしていません。", en: "All right: I prepared no registration." }
+    /// A change that does not say what.
+    what_to_change() {
+        ja: "カードの内容をどのように変更しますか。「金額を800円に変更して」のようにお書きください。",
+        en: "How is the card to be changed? Please write it like “change the amount to 800 yen”.",
+    }
     /// Several cards could be meant by a change.
     which_card() {
         ja: "確認待ちのカードが複数あります。どのカードの変更か、顧客コードか商品を添えてお書きください。",
@@ -244,7 +255,10 @@ words! {
     ends_before_it_begins(words) { ja: "「{words}」は終わりが始まりより前です。正しい期間をお書きください。", en: "“{words}” ends before it begins. Please give the right period." }
 
     /// Which sale to cancel?
-    which_sale() { ja: "取り消す販売の番号（S で始まる番号）をお書きください。", en: "Please give the number of the sale to cancel (it begins with S)." }
+    which_sale() {
+        ja: "取り消す販売の番号（S で始まる番号）をお書きください。番号は「今日登録した分は？」や「0002の先週の売上を見せて」で確認できます。",
+        en: "Please give the number of the sale to cancel (it begins with S). “What did I register today?” or “sales of 0002 last week” shows the numbers.",
+    }
     /// Why cancel?
     which_reason(sale) { ja: "{sale} を取り消す理由をお書きください。例：「{sale} を取り消して。理由は数量の間違い」", en: "Please say why {sale} is to be cancelled, for example: “cancel {sale} because the quantity is wrong”." }
 

@@ -11,10 +11,8 @@ pub(super) fn read(message: &Message, lang: Lang) -> Option<(Target, Option<Stri
         return None;
     }
     let named = message.tokens.iter().find(|t| t.kind == Kind::Sale);
-    let registers = message.tokens.iter().any(|t| matches!(t.kind, Kind::Amount(_)));
     let sale = match named {
         Some(token) => Target::Number(number(message, token)),
-        None if registers => return None,
         None if message.has(Term::Last) || message.has(Term::It) || message.has(Term::Registered) => Target::Last,
         None => Target::Missing,
     };

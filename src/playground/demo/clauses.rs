@@ -130,7 +130,11 @@ pub(super) fn cut(tokens: &[Token], lang: Lang) -> Vec<Range<usize>> {
         let announced = lang == Lang::Ja && begins && announces(first);
         let writes = |t: &Token| t.is(Term::Register) || t.is(Term::Sold);
         let one_sale = writes(first) && writes(second) && !is_question(tokens.get(a..=b).unwrap_or_default());
-        if only_when || announced || one_sale {
+        // 売上を600円登録して: the noun belongs to the verb.
+        let between = tokens.get(a..b).unwrap_or_default();
+        let apart = is_question(between) || between.iter().any(|t| t.kind == Kind::Stop || t.is(Term::And));
+        let noun = lang == Lang::Ja && first.is(Term::Sales) && second.is(Term::Register) && !apart;
+        if only_when || announced || one_sale || noun {
             continue;
         }
         if let Some(cut) = divide(tokens, a..b, lang).filter(|cut| *cut > start) {

@@ -57,7 +57,10 @@ pub(super) fn understand(request: &Request, before: &Before) -> Meaning {
     if let Some(intents) = reason(request, before) {
         return Meaning { goes_on: true, ..meaning(intents) };
     }
-    let found = filled(request, before).or_else(|| changed(request, before)).or_else(|| repeated(request, before));
+    let found = filled(request, before)
+        .or_else(|| added(request, before))
+        .or_else(|| changed(request, before))
+        .or_else(|| repeated(request, before));
     meaning(found.unwrap_or_else(|| ellipsis::completed(&request.parts, &request.message, &before.intents)))
 }
 
@@ -143,18 +146,13 @@ fn changed(request: &Request, before: &Before) -> Option<Vec<Intent>> {
         message.has(Term::Change) || message.has(Term::Not) || message.tokens.first().is_some_and(|t| t.low == "no");
     let plain = matches!(before.intents.last(), Some(Intent::Register(_))) && !is_question(request);
     let possible = says_so || (plain && request.is_fragment());
-    if !possible || message.has(Term::Same) {
+    let others = request.parts.iter().any(|p| !matches!(p.ask, None | Some(Ask::Register(_))));
+    if !possible || others || message.has(Term::Same) {
         return None;
     }
-    if request.parts.iter().any(|p| !matches!(p.ask, None | Some(Ask::Register(_)))) {
-        return None;
-    }
-    let said_counted = message.tokens.iter().any(|t| matches!(t.kind, Kind::Quantity(_) | Kind::Number));
     let said = said(request);
-    if said == Registration::default() {
-        return None;
-    }
     let (proposal, shown) = match before.cards.as_slice() {
+        [] if said == Registration::default() => return None,
         [] => return says_so.then(|| vec![Intent::Remark(Remark::NoCardToChange)]),
         [only] => only,
         several => {
@@ -166,13 +164,44 @@ fn changed(request: &Request, before: &Before) -> Option<Vec<Intent>> {
         }
     };
     let card = of_arguments(shown);
-    // Of words that are no number, only those that are called goods are meant.
-    let named = message.has(Term::Not)
-        || message.tokens.iter().any(|t| t.low.starts_with("商品") || t.low.starts_with("product"));
-    let said = if said_counted || named { said } else { Registration { goods: None, ..said } };
-    let goods = said.goods.as_deref().map(|new| recounted(card.goods.as_deref(), new));
-    let new = Registration { goods, replaces: Some(proposal.clone()), ..said };
-    Some(vec![Intent::Register(new.or(&card))])
+    let goods = said.goods.as_deref().filter(|_| means_goods(request));
+    let goods = goods.map(|new| recounted(card.goods.as_deref(), new));
+    let new = Registration { goods, ..said };
+    if new == Registration::default() {
+        return says_so.then(|| vec![Intent::Remark(Remark::WhatToChange)]);
+    }
+    Some(vec![Intent::Register(Registration { replaces: Some(proposal.clone()), ..new }.or(&card))])
+}
+
+/// Of words without a number only those are other goods that are called so: 商品は大根, 大根にして, かぼちゃじゃなくて大根.
+fn means_goods(request: &Request) -> bool {
+    let tokens = &request.message.tokens;
+    let counted = has_slots(request, |kind| matches!(kind, Kind::Quantity(_) | Kind::Number));
+    let called = tokens.iter().any(|t| t.low.starts_with("商品") || t.low.starts_with("product"));
+    let becomes = tokens.windows(3).any(|t| match t {
+        [word, to, verb] => {
+            word.kind == Kind::Word && to.is_particle(&["に"]) && (verb.is(Term::Polite) || verb.is(Term::Change))
+        }
+        _ => false,
+    });
+    counted || called || becomes || request.message.has(Term::Not)
+}
+
+/// もう1件、大根2本300円: one sale more, for the same customer on the same day unless it says another.
+fn added(request: &Request, before: &Before) -> Option<Vec<Intent>> {
+    let last = before.last_sale.as_ref()?;
+    let message = &request.message;
+    let after_sale = matches!(before.intents.last(), Some(Intent::Register(r)) if r.is_complete());
+    let changes = message.has(Term::Change) || message.has(Term::Not);
+    if !after_sale || !request.is_fragment() || changes || is_question(request) {
+        return None;
+    }
+    let said = said(request);
+    let counted = has_slots(request, |kind| matches!(kind, Kind::Quantity(_) | Kind::Number));
+    let named = said.goods.as_deref().is_some_and(|goods| !is_only_number(goods));
+    let whole = counted && named && said.price != Price::Missing;
+    let last = Registration { goods: None, price: Price::Missing, ..of_arguments(last) };
+    whole.then(|| vec![Intent::Register(said.or(&last))])
 }
 
 /// The message names the customer or the goods of a card.
@@ -189,13 +218,16 @@ fn repeated(request: &Request, before: &Before) -> Option<Vec<Intent>> {
     if !request.message.has(Term::Same) || !about_sale || reads {
         return None;
     }
-    let codes = request.parts.iter().flat_map(|p| match &p.ask {
+    let mut named = request.parts.iter().flat_map(|p| match &p.ask {
         Some(Ask::Register(sales)) => sales.iter().filter_map(|s| s.who.clone()).collect(),
         _ => p.who.clone(),
     });
-    let who = codes.into_iter().next()?;
-    let said = said(request);
-    let new = Registration { who: Some(who), goods: None, ..said };
+    let who = named.next();
+    // Without a customer it is the same sale once more, if that is really asked.
+    if who.is_none() && request.is_fragment() {
+        return None;
+    }
+    let new = Registration { who, goods: None, ..said(request) };
     Some(vec![Intent::Register(new.or(&of_arguments(sale)))])
 }
 
@@ -214,15 +246,19 @@ fn of_arguments(arguments: &Map<String, Value>) -> Registration {
 
 /// 5個 takes the place of the number in かぼちゃ4個; goods with a name take the place of all.
 fn recounted(shown: Option<&str>, new: &str) -> String {
-    let only_number = |text: &str| match reading::quantities(text).as_slice() {
-        [only] if only.end_char - only.start_char == text.chars().count() => !text.contains(' '),
-        _ => false,
-    };
-    if let Some(shown) = shown.filter(|_| only_number(new))
+    if let Some(shown) = shown.filter(|_| is_only_number(new))
         && let [old] = reading::quantities(shown).as_slice()
     {
         let (before, after) = (shown.chars().take(old.start_char), shown.chars().skip(old.end_char));
         return before.chain(new.chars()).chain(after).collect();
     }
     new.to_owned()
+}
+
+/// 5個, without a name.
+fn is_only_number(goods: &str) -> bool {
+    match reading::quantities(goods).as_slice() {
+        [only] => only.end_char - only.start_char == goods.chars().count() && !goods.contains(' '),
+        _ => false,
+    }
 }

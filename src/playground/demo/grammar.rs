@@ -78,6 +78,9 @@ fn parts(message: &Message, lang: Lang) -> Vec<Part> {
         let stop = tokens.get(range.start).map(|t| Token { kind: Kind::Stop, ..t.clone() });
         tokens.splice(range.clone(), stop);
     }
+    if message.has(Term::Never) && condition.is_none() {
+        return vec![remark(Remark::NotToRegister)];
+    }
     let mut parts: Vec<Part> = Vec::new();
     for range in clauses::cut(&tokens, lang) {
         let clause = Clause { message, tokens: tokens.get(range).unwrap_or_default(), lang };
@@ -123,7 +126,7 @@ fn beyond(clause: &Clause<'_>) -> bool {
     let sold = clause.has(|k| matches!(k, Kind::Amount(_) | Kind::Quantity(_)));
     let of_goods = clause.tokens.iter().any(|t| t.low.starts_with("商品") || t.low.starts_with("product"));
     let edits = says(Term::Change) && clause.tokens.iter().any(clauses::asks_of_customer);
-    (says(Term::Beyond) && !sold) || (is_best(clause) && of_goods) || edits
+    (says(Term::Beyond) && !(sold && clause.asked(Term::Register))) || (is_best(clause) && of_goods) || edits
 }
 
 /// Asks who bought or sold most.
@@ -138,13 +141,16 @@ fn registers(clause: &Clause<'_>) -> bool {
     let amount = clause.has(|k| matches!(k, Kind::Amount(_)));
     let question = clause.is_question();
     let asks = (asked(Term::Register) || asked(Term::RegisterThen))
+        && !(amount && clause.says(Term::Ask))
         && (amount || !(question || clause.says(Term::Me) || clause.says(Term::Outside)));
     let counted = clause.has(|k| matches!(k, Kind::Quantity(_)));
     let verb = asked(Term::Registered) || asked(Term::Sold) || (asked(Term::Sales) && counted);
     // 1000円以上の売上 is no sale of 1000 yen.
     let compares = [Term::AtLeast, Term::AtMost, Term::Below, Term::Above].iter().any(|term| clause.says(*term));
     // 0016 かぼちゃ4個 600円 has no verb, and 600円です is an answer.
-    let bare = clause.asks().next().is_none() && clause.has(|k| k == Kind::Code);
+    let bare = clause.asks().next().is_none()
+        && clause.has(|k| k == Kind::Code)
+        && (counted || !clause.has(|k| k == Kind::Word));
     asks || (amount && !question && !compares && !asked(Term::Total) && (verb || bare))
 }
 

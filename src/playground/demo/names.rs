@@ -123,7 +123,10 @@ fn named_in_japanese(clause: &[Token], phrase: &Phrase, writing: bool) -> bool {
         return false;
     }
     if writing {
-        let before = next.is_some_and(|t| t.is_particle(&["に", "へ", "には", "にも"]));
+        let verb = clause.get(phrase.tokens.end + 1);
+        // 大根にして makes it radishes.
+        let becomes = verb.is_some_and(|t| t.is(Term::Change) || (t.is(Term::Polite) && t.low.starts_with('し')));
+        let before = next.is_some_and(|t| t.is_particle(&["に", "へ", "には", "にも"])) && !becomes;
         let buys = next.is_some_and(|t| t.is_particle(&["が", "は"])) && clause.iter().any(|t| t.is(Term::Sold));
         return count >= 2 && (before || buys);
     }

@@ -174,6 +174,8 @@ impl Plan<'_> {
             Remark::Beyond => words::beyond(self.lang),
             Remark::OnlyRegistrations => words::condition_only_registrations(self.lang),
             Remark::Unread(parts) => words::unread(self.lang, parts.join(&words::list(self.lang))),
+            Remark::NotToRegister => words::not_to_register(self.lang),
+            Remark::WhatToChange => words::what_to_change(self.lang),
             Remark::WhichCard => words::which_card(self.lang),
             Remark::NoCardToChange => words::no_card_to_change(self.lang),
         }

@@ -113,7 +113,8 @@ fn grouped(slots: Vec<(usize, Slot<'_>)>, today: NaiveDate, lang: Lang) -> Vec<G
         let priced = group.price != Price::Missing;
         let next = match &slot {
             Slot::Who(_) => !group.who.is_empty() && (priced || !group.goods.is_empty()),
-            Slot::Goods(_) => !group.goods.is_empty() && priced,
+            // 0016 paid 600 yen for 4 pumpkins: what is counted takes the place of other words.
+            Slot::Goods(new) => priced && group.goods.iter().any(|g| g.counted || !new.counted),
             Slot::Day(_) => group.day != Day::Missing && priced,
             Slot::Price(_) => false,
         };
@@ -133,7 +134,7 @@ fn grouped(slots: Vec<(usize, Slot<'_>)>, today: NaiveDate, lang: Lang) -> Vec<G
     groups
 }
 
-/// Of two days said of one sale: 先週 … 火曜日 is a day of that period; otherwise the first counts.
+/// Of two days said of one sale: 先週 … 火曜日 is a day of that period; two different days are one too many.
 pub(super) fn both(first: Day, second: Day, today: NaiveDate, lang: Lang) -> Day {
     match (&first, &second) {
         (Day::Missing, _) => second,
@@ -148,6 +149,7 @@ pub(super) fn both(first: Day, second: Day, today: NaiveDate, lang: Lang) -> Day
                 _ => first,
             }
         }
+        (Day::One { day: a, .. }, Day::One { day: b, .. }) if a != b => Day::Several(vec![*a, *b]),
         _ => first,
     }
 }

@@ -157,6 +157,10 @@ pub(super) enum Remark {
     Unread(Vec<String>),
     /// A change, and no card that could be changed.
     NoCardToChange,
+    /// The person asks for nothing to be registered.
+    NotToRegister,
+    /// A change that does not say what.
+    WhatToChange,
     /// A change, and several cards that could be meant.
     WhichCard,
 }
@@ -236,6 +240,8 @@ pub(super) enum Day {
         words: String,
         days: Vec<NaiveDate>,
     },
+    /// More than one day for one sale.
+    Several(Vec<NaiveDate>),
     Refused {
         words: String,
         why: Refusal,

@@ -42,6 +42,7 @@ impl Plan<'_> {
             let read_as =
                 |other| words::date_read_as(self.lang, said, say::day(self.lang, *day), say::day(self.lang, other));
             remarks.extend(other.map(read_as));
+            remarks.extend((*day > self.today).then(|| words::future_day(self.lang, say::day(self.lang, *day))));
         }
         args.extend(r.replaces.as_ref().map(|id| ("replaces_proposal".to_owned(), id.clone().into())));
         Ok((("add_sale", args), remarks))
@@ -56,6 +57,10 @@ impl Plan<'_> {
             (Price::Refused { words, why }, _) => Some(say::refused_amount(lang, words, *why)),
             (_, Day::Longer { words: period, .. }) => Some(words::which_day(lang, period)),
             (_, Day::Refused { words, why }) => Some(say::refusal(lang, words, *why)),
+            (_, Day::Several(days)) => {
+                let days: Vec<String> = days.iter().map(|d| say::day(lang, *d)).collect();
+                Some(words::several_days(lang, days.join(&words::and(lang))))
+            }
             (_, Day::Unsettled { words: said, days }) => {
                 let days: Vec<String> = days.iter().map(|d| say::day(lang, *d)).collect();
                 Some(words::which_of_days(lang, said, days.join(&words::or(lang))))
