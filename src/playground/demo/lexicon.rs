@@ -203,6 +203,20 @@ mod tests {
     }
 
     #[test]
+    fn each_word_stands_once_but_for_a_no_that_may_also_be_none() {
+        let mut seen = HashMap::new();
+        for (name, words) in lines() {
+            for word in words {
+                let before = seen.insert(word, name);
+                assert!(
+                    before.is_none() || (name == "no" && before == Some("none")),
+                    "{word} in {name} and {before:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
     fn words_fit_only_where_they_stand_alone() {
         let at = |text: &str, i: usize| {
             let chars: Vec<char> = text.chars().collect();
