@@ -95,7 +95,7 @@ fn read(conversation: &Conversation, user: usize, today: NaiveDate, before: Opti
     let earlier = events.get(..user).unwrap_or_default();
     let context = Before {
         question: before.as_ref().and_then(|b| question(events.get(b.since..user)?)),
-        cards: waiting(earlier),
+        cards: waiting(earlier).into_iter().filter(|(_, shown)| shown.contains_key("products")).collect(),
         last_sale: earlier.iter().rev().find_map(|e| match e {
             Event::Call(call) if call.name == "add_sale" => Some(call.arguments.clone()),
             _ => None,
