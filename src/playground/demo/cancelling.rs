@@ -11,8 +11,13 @@ pub(super) fn read(message: &Message, lang: Lang) -> Option<(Target, Option<Stri
         return None;
     }
     let named = message.tokens.iter().find(|t| t.kind == Kind::Sale);
+    let about = |terms: &[Term]| terms.iter().any(|term| message.has(*term));
+    let of_customer = about(&[Term::Code, Term::Contact, Term::CustomerWord, Term::Customer])
+        && !about(&[Term::Sales, Term::Register, Term::Registered, Term::Last, Term::It]);
     let sale = match named {
         Some(token) => Target::Number(number(message, token)),
+        // 顧客0002を削除して is about a customer.
+        None if of_customer => return None,
         None if message.has(Term::Last) || message.has(Term::It) || message.has(Term::Registered) => Target::Last,
         None => Target::Missing,
     };

@@ -125,7 +125,9 @@ fn beyond(clause: &Clause<'_>) -> bool {
     let says = |term| clause.says(term);
     let sold = clause.has(|k| matches!(k, Kind::Amount(_) | Kind::Quantity(_)));
     let of_goods = clause.tokens.iter().any(|t| t.low.starts_with("商品") || t.low.starts_with("product"));
-    let edits = says(Term::Change) && clause.tokens.iter().any(clauses::asks_of_customer);
+    let of_customer = clause.tokens.iter().any(clauses::asks_of_customer);
+    let deletes = says(Term::Cancel) && (of_customer || says(Term::CustomerWord));
+    let edits = deletes || (of_customer && says(Term::Change));
     (says(Term::Beyond) && !(sold && clause.asked(Term::Register))) || (is_best(clause) && of_goods) || edits
 }
 
@@ -162,13 +164,14 @@ fn ask(clause: &Clause<'_>, part: &Part) -> Option<Ask> {
         return Some(Ask::Sale(cancelling::number(clause.message, number)));
     }
     let best = is_best(clause);
-    let none = clause.asks().next().is_none() && !best;
+    let compares = says(Term::Each) && part.when.len() > 1;
+    let none = clause.asks().next().is_none() && !best && !compares;
     if none || (says(Term::Outside) && !part.certain) {
         return None;
     }
     let all = asked(Term::Customers)
         || (says(Term::Everything) && (says(Term::CustomerWord) || (asked(Term::Customer) && part.who.is_empty())));
-    let only = |terms: &[Term]| clause.asks().all(|t| terms.contains(&t)) && !best && !all;
+    let only = |terms: &[Term]| clause.asks().all(|t| terms.contains(&t)) && !best && !all && !compares;
     // フランスの首都を探して seeks no customer, and "order me a taxi" asks for no sales.
     let vague = clause.lang == Lang::Ja || !part.unread.is_empty() || part.who.is_empty();
     let nobody = part.who.is_empty() && part.when.is_empty() && !part.everybody && !part.unread.is_empty();
@@ -179,6 +182,7 @@ fn ask(clause: &Clause<'_>, part: &Part) -> Option<Ask> {
     }
     let sales = asked(Term::Sales) || asked(Term::Sold);
     let total = best
+        || compares
         || (0..clause.tokens.len())
             .any(|i| clauses::is_ask(clause.tokens, i) && clause.tokens.get(i).is_some_and(clauses::asks_of_total));
     Some(if asked(Term::Registered) || asked(Term::Register) || asked(Term::RegisterThen) {

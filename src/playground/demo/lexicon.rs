@@ -1,12 +1,13 @@
 //! The words this model knows and what each of them tells. They stand in `lexicon.txt`, for a native speaker to review.
 //!
 //! Promises: the longest word that fits at a place counts; Latin words fit only as whole words, katakana words only as
-//! whole runs, and short hiragana words only where no other hiragana stands before them.
+//! whole runs, short hiragana words only where no other hiragana stands before them, and a single kanji only where no
+//! other stands beside it.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::script::{is_hiragana, is_katakana, is_word};
+use super::script::{is_hiragana, is_kanji, is_katakana, is_word};
 
 /// Declares the terms, with their names in the file.
 macro_rules! terms {
@@ -139,7 +140,10 @@ impl Entry {
             && before.is_some_and(|b| is_hiragana(b) && !"をはがにでもとの".contains(b));
         // はい is an answer, and not the beginning of はいくら.
         let answer = matches!(self.term, Term::Yes | Term::No) && after.is_some_and(is_word);
-        let inner = joins(first, before) || joins(last, after) || inside || (short && answer);
+        // 今井 and 前田 are names.
+        let kanji = |c: Option<char>| self.word.len() == 1 && is_kanji(first) && c.is_some_and(is_kanji);
+        let name = self.term != Term::Ask && (kanji(after) || (self.term != Term::Title && kanji(before)));
+        let inner = joins(first, before) || joins(last, after) || inside || name || (short && answer);
         (!inner).then_some(end)
     }
 }
