@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization;
 
 use crate::domain::{Ground, Grounds, TaxNote, ToolCall, Write, Yen};
-use crate::reading::{self, Amount, Context, Findings, Found, Meaning, Reading, Refusal, Tax};
+use crate::reading::{self, Amount, Context, Findings, Found, Meaning, Quantity, Reading, Refusal, Tax};
 
 use super::{Asker, Item};
 
@@ -22,6 +22,8 @@ pub(super) const DIFFERS: &str = "words_differ";
 const EARLIER: usize = 6;
 /// The longest words that are quoted, in characters.
 const QUOTED: usize = 40;
+/// Amounts and quantities that are tried together at most.
+const MANY: usize = 4;
 /// Findings told to the model at most; a pasted table is no request.
 const HINTS: usize = 12;
 
@@ -297,26 +299,41 @@ fn is_whole(begin: NaiveDate, end: NaiveDate) -> bool {
     begin == end || months || weeks
 }
 
-/// The price as a product of an amount and a quantity of the words, or as the sum of all their amounts.
+/// How the price comes of the words: one amount times a quantity, or all amounts together, each as it is or times a
+/// quantity. Nothing is worked out here for anybody: it only explains a price that was given.
 fn worked_out(said: &Findings, price: Yen) -> Option<String> {
-    for amount in &said.amounts {
-        for quantity in &said.quantities {
-            let times = amount.meaning.readings().iter().any(|yen| is_product(yen.0, quantity.number, price.0));
-            if times {
-                return Some(format!("{} × {}", quoted(&amount.words), quoted(&quantity.words)));
+    let single = said.amounts.iter().find_map(|amount| {
+        let left = |yen: i64| Some(yen).filter(|yen| *yen == price.0);
+        ways(amount, &said.quantities).into_iter().find_map(|(yen, words)| left(yen).map(|_| words))
+    });
+    if single.is_some() || !(2..=MANY).contains(&said.amounts.len()) || said.quantities.len() > MANY {
+        return single;
+    }
+    together(&said.amounts, &said.quantities, price.0).map(|parts| parts.join(" + "))
+}
+
+/// The values one amount can stand for, with the words for each.
+fn ways(amount: &Amount, quantities: &[Quantity]) -> Vec<(i64, String)> {
+    let mut ways: Vec<(i64, String)> =
+        amount.meaning.readings().iter().map(|yen| (yen.0, quoted(&amount.words))).collect();
+    for yen in amount.meaning.readings() {
+        for quantity in quantities.iter().filter(|q| q.number > 0.0 && q.number.fract() == 0.0) {
+            // Exact: far below 2^53.
+            if let Some(product) = yen.0.checked_mul(quantity.number as i64) {
+                ways.push((product, format!("{} × {}", quoted(&amount.words), quoted(&quantity.words))));
             }
         }
     }
-    let clear: Option<Vec<i64>> =
-        said.amounts.iter().map(|a| if let Meaning::Clear(yen) = &a.meaning { Some(yen.0) } else { None }).collect();
-    let clear =
-        clear.filter(|all| all.len() > 1 && all.iter().try_fold(0_i64, |a, b| a.checked_add(*b)) == Some(price.0));
-    clear.map(|_| said.amounts.iter().map(|a| quoted(&a.words)).collect::<Vec<_>>().join(" + "))
+    ways
 }
 
-fn is_product(yen: i64, times: f64, price: i64) -> bool {
-    // Exact below 2^53, far above any price.
-    times > 0.0 && (yen as f64) * times == price as f64
+fn together(amounts: &[Amount], quantities: &[Quantity], left: i64) -> Option<Vec<String>> {
+    let Some((first, rest)) = amounts.split_first() else { return (left == 0).then(Vec::new) };
+    ways(first, quantities).into_iter().find_map(|(yen, words)| {
+        let mut parts = together(rest, quantities, left.checked_sub(yen)?)?;
+        parts.insert(0, words);
+        Some(parts)
+    })
 }
 
 fn digits(words: &str) -> String {
@@ -394,8 +411,13 @@ fn reason(why: Refusal) -> &'static str {
 pub(super) fn calendar(today: NaiveDate, fiscal_start: u32) -> String {
     let mut text = String::new();
     let context = Context { fiscal_start, ..Context::on(today) };
-    for (label, words) in [("last week", "先週"), ("this week", "今週"), ("last month", "先月"), ("this month", "今月")]
-    {
+    for (label, words) in [
+        ("last week", "先週"),
+        ("this week", "今週"),
+        ("last month", "先月"),
+        ("this month", "今月"),
+        ("this fiscal year", "今年度"),
+    ] {
         let found = reading::dates(words, &context);
         if let Some(Meaning::Clear(Reading::Range(first, last))) = found.first().map(|f| &f.meaning) {
             let _ = writeln!(text, "{label}: {first} to {last}");

@@ -357,7 +357,7 @@ fn unit_before(text: &Folded, i: usize) -> bool {
 }
 
 /// The number at `i` is the second of two neighbours, which together say "about": 2、3日前. With one of `ranging`
-/// between them any smaller one before says so: 3〜5日前.
+/// between them any smaller one before says so: 3〜5日前; other dashes make a range.
 pub(super) fn vague_pair(text: &Folded, i: usize, ranging: &str) -> bool {
     let back = text.skip_spaces_back(i);
     let Some(separator) = text.before(back).filter(|c| "、,・~-".contains(*c)) else { return false };
@@ -369,6 +369,7 @@ pub(super) fn vague_pair(text: &Folded, i: usize, ranging: &str) -> bool {
     }
     let (Some((left, at)), Some((right, _))) = (small_at(text, start), small_at(text, i)) else { return false };
     let alone = text.before(start).is_none_or(|c| !numeral(c) && !"/.月日".contains(c));
-    let near = left + 1 == right || (left < right && ranging.contains(separator));
+    let listed = "、,・".contains(separator) && left + 1 == right;
+    let near = listed || (left < right && ranging.contains(separator));
     start < end && at == end && alone && near
 }

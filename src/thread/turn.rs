@@ -190,6 +190,10 @@ impl Turns {
                 return self.refuse(message, Refusal::External, asker.lang).await;
             }
             Ok(asker) => asker,
+            // An administrator of ours cannot register somebody of another organisation: do not send them to one.
+            Err((Refusal::NotRegistered, lang)) if message.sender.team != message.thread.team => {
+                return self.refuse(message, Refusal::External, lang).await;
+            }
             Err((refusal, lang)) => return self.refuse(message, refusal, lang).await,
         };
         // A turn that is run again was counted when it was first run.

@@ -71,6 +71,8 @@ fn a_sale_on_a_day_or_for_an_amount_that_the_words_do_not_say_is_objected_to() {
         // A product of what was said, and a sum.
         ("0016に昨日かぼちゃ4個を150円で", "2026-11-28", 600, true),
         ("0016に昨日かぼちゃ400円とトマト200円", "2026-11-28", 600, true),
+        ("0016に昨日600円のかぼちゃを4個と200円のトマトを3箱", "2026-11-28", 3_000, true),
+        ("0016に昨日600円のかぼちゃを4個と200円のトマトを3箱", "2026-11-28", 3_100, false),
         // Today is what a sale without a day means, whatever period another part of the request names.
         ("先月の合計を教えて。あと0016にかぼちゃ600円を登録して", "2026-11-29", 600, true),
         ("0016に2月30日かぼちゃ600円で登録", "2026-02-28", 600, false),
@@ -170,6 +172,7 @@ fn the_model_is_told_what_code_read() {
     this week: 2026-11-23 to 2026-11-29
     last month: 2026-10-01 to 2026-10-31
     this month: 2026-11-01 to 2026-11-30
+    this fiscal year: 2026-04-01 to 2027-03-31
     days: Mon 11-16, Tue 11-17, Wed 11-18, Thu 11-19, Fri 11-20, Sat 11-21, Sun 11-22, Mon 11-23, Tue 11-24, Wed 11-25, Thu 11-26, Fri 11-27, Sat 11-28, Sun 11-29
     ");
 }

@@ -196,7 +196,7 @@ fn edge(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
         return Atom::one(Expr::given(Reading::Range(first, context.today)), end);
     }
     if let Some((part, end)) = text.lookup(i, &YEAR_PARTS).filter(|_| text.at(i) == Some('年')) {
-        return Atom::one(Expr::in_year(None, part), end);
+        return Some(months::edge_of_year(text, None, part, end));
     }
     if let Some(end) = text.word_at(i, "年度") {
         return fiscal_year(text, end, context);

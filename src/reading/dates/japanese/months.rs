@@ -158,6 +158,19 @@ pub(in crate::reading::dates) fn within_year(text: &Folded, end: usize, year: Ye
     part_of_year(text, at, year, context).unwrap_or_else(|| Atom::new(Expr::in_year(Some(year), OfYear::Whole), end))
 }
 
+/// `年末`, and the day of 年末の30日.
+pub(super) fn edge_of_year(text: &Folded, year: Option<Year>, part: OfYear, end: usize) -> Atom {
+    let month = match part {
+        OfYear::First => 1,
+        OfYear::Last => 12,
+        _ => return Atom::new(Expr::in_year(year, part), end),
+    };
+    match day_number(text, skip_no(text, end)) {
+        Some((day, end)) => Atom::new(Expr::in_month(year, Some(month), OfMonth::Day(day)), end),
+        None => Atom::new(Expr::in_year(year, part), end),
+    }
+}
+
 /// `夏` by itself, not the beginning of 夏みかん.
 fn season(text: &Folded, at: usize) -> bool {
     let next = text.at(at + 1);
@@ -181,7 +194,7 @@ pub(in crate::reading::dates) fn part_of_year(text: &Folded, at: usize, year: Ye
     }
     let named = text.at(at) == Some('末') && end_at(text, at).is_none();
     if let Some((part, end)) = text.lookup(at, &YEAR_PARTS).filter(|_| !named) {
-        return Atom::one(Expr::in_year(Some(year), part), end);
+        return Some(edge_of_year(text, Some(year), part, end));
     }
     if let Some((n, end)) = text.lookup(at, &TERMS) {
         return Some(Atom::systems(Some(year), |system| OfYear::Term(n, system), end));
