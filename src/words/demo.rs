@@ -1,15 +1,27 @@
 //! What the playground's demo model says.
 
 words! {
-    /// What this is and can do; also the answer to a greeting.
+    /// What this is, what it can do and what it cannot; also the answer to a greeting.
     help() {
-        ja: "こんにちは。私はこのプレイグラウンドに組み込まれたデモモデルです。AI ではなく、決まった言い回しだけを読み取ります。お客様のコードや連絡先の検索、売上の照会と集計、販売の登録と取り消しの準備、ご自身の登録の確認ができます。\n- 例：「0002の先月と今月の合計を教えて」\n- 例：「0016に先週火曜かぼちゃ4個600円で登録して」",
-        en: "Hello. I am the demo model built into this playground: not an AI, I only read set phrases. I can look up customers' codes and contact details, list and total sales, prepare registrations and cancellations, and show what you registered.\n- Example: “total sales of 0002 last month and this month”\n- Example: “register 4 pumpkins for 600 yen to 0016 last Tuesday”",
+        ja: "こんにちは。私はこのプレイグラウンドに組み込まれたデモモデルです。AI ではなく、決まった語彙と言い回しだけを読み取ります。\n\nできること\n- お客様のコードと連絡先を調べる：「佐藤さんの顧客コードは？」\n- 売上の照会と集計（お客様・担当者・月・週・日別）：「0002の先月と今月の合計を教えて」\n- 販売の登録と取り消しの準備（カードのボタンで確定します）：「0016に先週火曜かぼちゃ4個600円で登録して」\n- 条件つきの登録、続けての質問、カードの内容の変更：「やっぱり800円で」\n- ご自身の登録の確認：「今日登録した分は？」\n\nできないこと\n- 計算（単価×個数、平均、比率）、予測、グラフ、ファイルの作成はできません。\n- お客様情報の追加や変更、販売以外のご相談にはお応えできません。",
+        en: "Hello. I am the demo model built into this playground: not an AI, I only read a fixed range of words and phrases.\n\nI can\n- look up customers' codes and contact details: “What is Sato's customer code?”\n- list sales and total them by customer, staff, month, week or day: “total sales of 0002 last month and this month”\n- prepare registrations and cancellations, which the card's button confirms: “register 4 pumpkins for 600 yen to 0016 last Tuesday”\n- check a condition first, go on from what was said, change a card that waits: “actually 800 yen”\n- show what you registered: “what did I register today?”\n\nI cannot\n- calculate (unit price times quantity, averages, ratios), forecast, draw charts or make files;\n- add or change customers, or help with anything but customers and sales.",
     }
     /// The message was not understood.
     not_understood() {
-        ja: "申し訳ありません。組み込みのデモモデルには、ご依頼の意味が読み取れませんでした。たとえば次のようにお書きください。\n- 「佐藤さんの顧客コードは？」\n- 「0002の先週の売上を見せて」",
-        en: "Sorry, the built-in demo model could not understand that. Please try, for example:\n- “What is Sato's customer code?”\n- “Show the sales of 0002 last week”",
+        ja: "申し訳ありません。組み込みのデモモデルには、ご依頼の意味が読み取れませんでした。たとえば次のようにお書きください。\n- 「佐藤さんの顧客コードは？」\n- 「0002の先週の売上を見せて」\n- 「できること」",
+        en: "Sorry, the built-in demo model could not understand that. Please try, for example:\n- “What is Sato's customer code?”\n- “Show the sales of 0002 last week”\n- “What can you do?”",
+    }
+    /// A part of the message was not understood; what was is answered above.
+    unread(parts) {
+        ja: "「{parts}」の部分は読み取れなかったため、反映していません。",
+        en: "I did not understand “{parts}”, so it is not taken into account.",
+    }
+    /// Between the parts of [`unread`].
+    list() { ja: "」「", en: "”, “" }
+    /// About sales, and not to be had.
+    beyond() {
+        ja: "申し訳ありませんが、それはデモモデルではできません。できるのは、お客様の検索、売上の照会と合計、販売の登録と取り消しの準備だけです。",
+        en: "Sorry, the demo model cannot do that. It can only look up customers, list and total sales, and prepare registrations and cancellations.",
     }
     /// Something else than sales, in one sentence.
     outside() {
@@ -90,6 +102,16 @@ words! {
     everybody() { ja: "全体", en: "all customers" }
     /// My registrations; the table follows.
     my_registrations(period, count) { ja: "あなたの登録（{period}）：{count} 件", en: "Your registrations ({period}): {count}" }
+    /// A colleague's registrations; the table follows.
+    registrations_by(name, period, count) { ja: "{name} さんの登録（{period}）：{count} 件", en: "Registrations by {name} ({period}): {count}" }
+    /// None of a colleague's.
+    no_registrations_by(name, period) { ja: "{name} さんの登録（{period}）はありません（0 件）。", en: "{name} has no registrations ({period})." }
+    /// The registration that is to be cancelled; its row follows.
+    my_last_registration() { ja: "あなたの最後の登録です。", en: "Your last registration:" }
+    /// Who registered a sale; its row stands above.
+    registered_by(name) { ja: "登録者：{name}", en: "Registered by: {name}" }
+    /// No sale of this number.
+    no_sale(number) { ja: "{number} という番号の販売は見つかりませんでした。", en: "I found no sale with the number {number}." }
     /// None of mine.
     no_registrations(period) { ja: "あなたの登録（{period}）はありません（0 件）。", en: "You have no registrations ({period})." }
 
@@ -123,6 +145,11 @@ words! {
         ja: "内容を確認用のカードに表示します。まだ登録は済んでいません。間違いがなければ「{button}」ボタンを押してください。",
         en: "A card with the details is shown. Nothing is written yet: please check it and press “{button}”.",
     }
+    /// A card was made in the place of one that waited.
+    card_replaced(button) {
+        ja: "内容を改めたカードに置き換えます。まだ登録は済んでいません。間違いがなければ「{button}」ボタンを押してください。",
+        en: "A new card takes the place of the one that waited. Nothing is written yet: please check it and press “{button}”.",
+    }
     /// A card was made for a cancellation.
     cancel_card_shown() {
         ja: "取り消しの内容を確認用のカードに表示します。まだ取り消しは済んでいません。間違いがなければ、カードのボタンを押してください。",
@@ -132,6 +159,24 @@ words! {
     date_read_as(words, day, other) {
         ja: "「{words}」は {day} と読みました。{other} のことでしたら、日付を添えてもう一度お書きください。",
         en: "I read “{words}” as {day}. If you meant {other}, please write again with the date.",
+    }
+    /// How an ambiguous period of a look-up was read.
+    period_read_as(words, period, other) {
+        ja: "「{words}」は {period} と読みました（{other} とも読めます）。",
+        en: "I read “{words}” as {period}; it could also mean {other}.",
+    }
+    /// More than one day for one sale.
+    several_days(days) { ja: "日付が複数あります（{days}）。どの日の販売でしょうか。", en: "There are several days ({days}). Which is the day of the sale?" }
+    /// The day of a registration lies ahead.
+    future_day(day) { ja: "{day} は今日より後の日付です。ご確認ください。", en: "{day} lies in the future: please check it." }
+    /// Days that nothing tells apart.
+    which_of_days(words, days) { ja: "「{words}」は {days} と読めます。どちらの日でしょうか。", en: "“{words}” can mean {days}. Which day is it?" }
+    /// Between two days.
+    or() { ja: " とも ", en: " or " }
+    /// No card can be changed.
+    no_card_to_change() {
+        ja: "変更できる確認待ちのカードがありません。登録済みの販売は、番号を添えて取り消してから、登録し直してください。",
+        en: "No card is waiting that could be changed. To change a registered sale, cancel it by its number and register it again.",
     }
     /// The rest waits for the card.
     rest_follows() {
@@ -152,11 +197,18 @@ words! {
     }
     /// The condition was not understood.
     condition_unclear() {
-        ja: "条件の意味が読み取れなかったため、登録の準備はしていません。「今月の販売が0件の場合」のようにお書きください。",
-        en: "I could not understand the condition, so I prepared no registration. Please write it like “if there are no sales this month”.",
+        ja: "条件の意味が読み取れなかったため、登録の準備はしていません。確かめられるのは販売の件数だけです。「今月の販売が0件の場合」のようにお書きください。",
+        en: "I could not understand the condition, so I prepared no registration. I can only check the number of sales: please write it like “if there are no sales this month”.",
+    }
+    /// A condition on a look-up or the like.
+    condition_only_registrations() {
+        ja: "条件をつけられるのは販売の登録だけです。条件のないかたちで、もう一度お書きください。",
+        en: "Only registrations can have a condition. Please write that again without one.",
     }
     /// What a registration lacks.
     missing(what) { ja: "登録には {what} が必要です。お知らせください。", en: "To prepare the registration I still need {what}." }
+    /// The same of one sale among several, called by its goods.
+    missing_of(goods, what) { ja: "「{goods}」の登録には {what} が必要です。お知らせください。", en: "To prepare the registration of “{goods}” I still need {what}." }
     /// Part of [`missing`].
     missing_customer() { ja: "お客様（顧客コードかお名前）", en: "the customer (code or name)" }
     /// Part of [`missing`].
@@ -170,11 +222,29 @@ words! {
         ja: "金額が複数あるため、どれを登録するか判断できません。1 件ずつ、合計の金額でお書きください。",
         en: "There are several amounts, so I cannot tell which to register. Please write one sale at a time, with its whole amount.",
     }
-    /// A price per piece.
-    price_per_piece() {
-        ja: "単価からの計算はできません。合計の金額でお書きください。",
-        en: "I cannot multiply prices. Please give the whole amount.",
+    /// The person asked for nothing to be registered.
+    not_to_register() { ja: "承知しました。登録の準備はしていません。", en: "All right: I prepared no registration." }
+    /// A change that does not say what.
+    what_to_change() {
+        ja: "カードの内容をどのように変更しますか。「金額を800円に変更して」のようにお書きください。",
+        en: "How is the card to be changed? Please write it like “change the amount to 800 yen”.",
     }
+    /// Several cards could be meant by a change.
+    which_card() {
+        ja: "確認待ちのカードが複数あります。どのカードの変更か、顧客コードか商品を添えてお書きください。",
+        en: "Several cards are waiting. Please write again with the customer's code or the goods of the one to change.",
+    }
+    /// A price per piece.
+    price_per_piece(price) {
+        ja: "「{price}」は 1 つあたりの値段と読みました。デモモデルは計算をしませんので、合計の金額をお知らせください。",
+        en: "I read “{price}” as the price of one. The demo model does not multiply: please give the whole amount.",
+    }
+    /// A fraction of a yen.
+    amount_not_whole(words) { ja: "「{words}」は円未満の端数があり、金額として扱えません。正しい金額をお書きください。", en: "“{words}” has a fraction of a yen. Please give the right amount." }
+    /// Digits grouped wrongly.
+    amount_grouping(words) { ja: "「{words}」は桁の区切りが正しくありません。正しい金額をお書きください。", en: "The digits of “{words}” are grouped wrongly. Please give the right amount." }
+    /// Below nothing.
+    amount_negative(words) { ja: "「{words}」はマイナスのため、金額として扱えません。正しい金額をお書きください。", en: "“{words}” is negative. Please give the right amount." }
     /// A period where a day is needed.
     which_day(words) { ja: "「{words}」のうち、どの日の販売でしょうか。日付をお書きください。", en: "Which day of “{words}”? Please give the date." }
     /// A day the calendar lacks.
@@ -185,7 +255,10 @@ words! {
     ends_before_it_begins(words) { ja: "「{words}」は終わりが始まりより前です。正しい期間をお書きください。", en: "“{words}” ends before it begins. Please give the right period." }
 
     /// Which sale to cancel?
-    which_sale() { ja: "取り消す販売の番号（S で始まる番号）をお書きください。", en: "Please give the number of the sale to cancel (it begins with S)." }
+    which_sale() {
+        ja: "取り消す販売の番号（S で始まる番号）をお書きください。番号は「今日登録した分は？」や「0002の先週の売上を見せて」で確認できます。",
+        en: "Please give the number of the sale to cancel (it begins with S). “What did I register today?” or “sales of 0002 last week” shows the numbers.",
+    }
     /// Why cancel?
     which_reason(sale) { ja: "{sale} を取り消す理由をお書きください。例：「{sale} を取り消して。理由は数量の間違い」", en: "Please say why {sale} is to be cancelled, for example: “cancel {sale} because the quantity is wrong”." }
 

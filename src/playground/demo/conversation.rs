@@ -9,6 +9,8 @@ use crate::domain::{Lang, ToolCall};
 
 /// The marker of notes that the host writes.
 const HOST: &str = "[host] ";
+/// How the host's note begins that tells a model what code read in a message; this model reads with the same code.
+const HINT: &str = "Read by code from ";
 
 /// One request to the model.
 #[derive(Debug, Default)]
@@ -49,6 +51,7 @@ impl Conversation {
     /// Takes a system or developer message: a note of the host, or instructions.
     pub(super) fn system(&mut self, text: &str) {
         match text.strip_prefix(HOST) {
+            Some(hint) if hint.starts_with(HINT) => {}
             Some(note) => self.events.push(Event::Note(note.to_owned())),
             None => self.instructions(text),
         }

@@ -1,26 +1,42 @@
 //! The demo model: a deterministic endpoint in the shape of OpenAI's, for trying the bot without a key.
 //!
 //! What it promises: it sees only what a model sees (instructions, messages, tools, results), keeps nothing between
-//! requests, and gives the same answer to the same request. It reads set phrases of Japanese and English, never says
-//! that a sale was registered, never works out a figure, and says plainly when it does not understand. It is no AI and
-//! says so. It does not know the bot: `conversation` is the whole of its world, and the bot does not know it.
+//! requests, and gives the same answer to the same request. It reads a small grammar over known words of Japanese and
+//! English; days, amounts and quantities are read by [`crate::reading`]. It never says that a sale was registered, never
+//! works out a figure, and says plainly what it did not understand. It is no AI and says so. It does not know the bot:
+//! `conversation` is the whole of its world, and the bot does not know it.
 //!
-//! A request is read by `wire` into a `conversation`; `turns` finds what is to be done now, `grammar` what a message
-//! asks for, and `plan` the next calls or the answer.
+//! A request takes this way: `wire` reads it into a `conversation`; `turns` finds the message that is to be answered;
+//! `message` is its text as tokens (`cutting`, `lexicon`), of which `grammar` makes parts (`clauses`, `names`, `goods`,
+//! `registrations`, `conditions`, `cancelling`); `follow_up` and `ellipsis` give the parts what earlier messages said
+//! (`choices`), as a list of what is asked (`request`); `plan` goes through the list to the next calls or the answer
+//! (`lookups`, `writes`, `calls`, `say`). `talk` is what asks for nothing.
 
+mod calls;
+mod cancelling;
+mod choices;
+mod clauses;
 mod conditions;
 mod conversation;
-mod cues;
+mod cutting;
+mod ellipsis;
+mod follow_up;
+mod goods;
 mod grammar;
+mod lexicon;
+mod lookups;
+mod message;
 mod names;
 mod plan;
-mod products;
+mod registrations;
+mod request;
 mod say;
+mod script;
 mod spellings;
 mod talk;
-mod text;
 mod turns;
 mod wire;
+mod writes;
 
 use axum::body::Bytes;
 use axum::extract::DefaultBodyLimit;

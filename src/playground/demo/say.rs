@@ -3,7 +3,7 @@
 use chrono::{Datelike, NaiveDate, Weekday};
 use serde_json::Value;
 
-use super::grammar::Period;
+use super::request::Period;
 use crate::domain::{Lang, Yen};
 use crate::reading::Refusal;
 use crate::words::demo as words;
@@ -59,6 +59,15 @@ pub(super) fn refusal(lang: Lang, date_words: &str, why: Refusal) -> String {
     }
 }
 
+/// Why words are no amount.
+pub(super) fn refused_amount(lang: Lang, said: &str, why: Refusal) -> String {
+    match why {
+        Refusal::NotWhole => words::amount_not_whole(lang, said),
+        Refusal::Grouping => words::amount_grouping(lang, said),
+        _ => words::amount_negative(lang, said),
+    }
+}
+
 /// `2026-11-17（火）`, `2026-11-17 (Tue)`.
 pub(super) fn day(lang: Lang, day: NaiveDate) -> String {
     match lang {
@@ -107,7 +116,8 @@ pub(super) fn count(data: &Value) -> u64 {
     data.get("count").and_then(Value::as_u64).unwrap_or_default()
 }
 
-fn rows<'d>(data: &'d Value, name: &str) -> &'d [Value] {
+/// The rows of a result.
+pub(super) fn rows<'d>(data: &'d Value, name: &str) -> &'d [Value] {
     data.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
@@ -143,6 +153,15 @@ pub(super) fn sales(lang: Lang, data: &Value) -> String {
 /// Registrations as a table.
 pub(super) fn registrations(lang: Lang, data: &Value) -> String {
     let sales = rows(data, "registrations");
+    registration_table(lang, sales) + &cut(lang, data, sales.len())
+}
+
+/// One registration as a table.
+pub(super) fn registration(lang: Lang, row: &Value) -> String {
+    registration_table(lang, std::slice::from_ref(row))
+}
+
+fn registration_table(lang: Lang, sales: &[Value]) -> String {
     let heads = [
         words::head_date(lang),
         words::head_customer(lang),
@@ -154,7 +173,12 @@ pub(super) fn registrations(lang: Lang, data: &Value) -> String {
         let customer = format!("{} {}", field(s, "code_customer"), field(s, "name_customer"));
         vec![date_of(lang, s), customer, field(s, "products"), yen(s, "price"), sale_of(lang, s)]
     });
-    table(&heads, lines) + &cut(lang, data, sales.len())
+    table(&heads, lines)
+}
+
+/// Where a customer is.
+pub(super) fn contact(lang: Lang, row: &Value) -> String {
+    words::the_contact(lang, field(row, "address"), field(row, "phone"))
 }
 
 /// The groups of a total as a table; nothing when there is one or none.
@@ -166,7 +190,15 @@ pub(super) fn groups(lang: Lang, data: &Value) -> Option<String> {
     let heads = [words::head_group(lang), words::head_count(lang), words::head_price(lang)];
     let lines = groups.iter().map(|g| {
         let (key, label) = (field(g, "key"), field(g, "label"));
-        let name = if label.is_empty() || label == key { key } else { format!("{key} {label}") };
+        // The key of a person is an id that only programs read.
+        let id = key.starts_with("slack:") && !label.is_empty();
+        let name = if id {
+            label
+        } else if label == key {
+            key
+        } else {
+            format!("{key} {label}")
+        };
         vec![name.trim().to_owned(), field(g, "count"), yen(g, "total_price")]
     });
     Some(table(&heads, lines))
@@ -177,8 +209,12 @@ fn date_of(lang: Lang, row: &Value) -> String {
     text.parse().map_or(text, |d| day(lang, d))
 }
 
+/// Marked as cancelled.
+pub(super) fn is_cancelled(row: &Value) -> bool {
+    row.get("cancelled").and_then(Value::as_bool) == Some(true)
+}
+
 fn sale_of(lang: Lang, row: &Value) -> String {
-    let cancelled = row.get("cancelled").and_then(Value::as_bool) == Some(true);
-    let mark = if cancelled { words::cancelled_mark(lang) } else { String::new() };
+    let mark = if is_cancelled(row) { words::cancelled_mark(lang) } else { String::new() };
     format!("{}{mark}", field(row, "code_sales"))
 }

@@ -3,7 +3,7 @@
 //! A language model knows these; this one has a short list of common family names, and otherwise spells Latin letters
 //! in kana, which the search folds.
 
-use super::text::{is_hiragana, is_kana};
+use super::script::{is_hiragana, is_kana};
 
 /// Family names: kana, and the kanji most people write.
 const FAMILIES: [(&str, &str); 44] = [

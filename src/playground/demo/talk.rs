@@ -1,7 +1,8 @@
 //! Messages that ask for no figures: greetings, a typed yes, and what lies outside sales.
 
 use super::grammar::Request;
-use super::text::is_kanji;
+use super::lexicon::Term;
+use super::message::{Kind, Message, Token};
 
 /// What kind of talk a message without a request is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,179 +11,95 @@ pub(super) enum Talk {
     Help,
     Thanks,
     /// A typed yes or no, which never counts as a press.
-    Yes,
+    Answer,
     /// About something else than sales.
     Outside,
     /// Perhaps about sales, and not understood.
     Unclear,
 }
 
-const YES: [&str; 40] = [
-    "はい",
-    "ハイ",
-    "はいはい",
-    "うん",
-    "ええ",
-    "お願いします",
-    "おねがいします",
-    "はいお願いします",
-    "それでお願いします",
-    "これでお願いします",
-    "ok",
-    "okです",
-    "okay",
-    "オッケー",
-    "いいです",
-    "いいですよ",
-    "よいです",
-    "大丈夫",
-    "大丈夫です",
-    "それで",
-    "承認",
-    "承認します",
-    "確認しました",
-    "登録して",
-    "登録してください",
-    "yes",
-    "yesplease",
-    "yep",
-    "yeah",
-    "sure",
-    "goahead",
-    "confirm",
-    "confirmed",
-    "doit",
-    "approve",
-    "approved",
-    "registerit",
-    "pleasedo",
-    "no",
-    "いいえ",
-];
-const HELP: [&str; 24] = [
-    "使い方",
-    "ヘルプ",
-    "何ができ",
-    "なにができ",
-    "できること",
-    "何をして",
-    "あなたは誰",
-    "あなたはだれ",
-    "こんにちは",
-    "こんばんは",
-    "おはよう",
-    "はじめまして",
-    "help",
-    "hello",
-    "hi",
-    "hey",
-    "good morning",
-    "good afternoon",
-    "good evening",
-    "what can you do",
-    "who are you",
-    "what are you",
-    "how do i use",
-    "how does this work",
-];
-const THANKS: [&str; 7] = ["ありがと", "有難う", "サンキュー", "助かりました", "thanks", "thank you", "cheers"];
-const SALES: [&str; 22] = [
-    "売",
-    "販",
-    "登録",
-    "顧客",
-    "お客",
-    "コード",
-    "円",
-    "件",
-    "商品",
-    "取引",
-    "注文",
-    "金額",
-    "合計",
-    "sale",
-    "customer",
-    "register",
-    "yen",
-    "code",
-    "price",
-    "amount",
-    "order",
-    "total",
-];
-const ASKS: [&str; 46] = [
-    "?",
-    "教え",
-    "して",
-    "ください",
-    "下さい",
-    "何",
-    "どう",
-    "どこ",
-    "いつ",
-    "だれ",
-    "誰",
-    "なぜ",
-    "ですか",
-    "ますか",
-    "知り",
-    "書いて",
-    "作って",
-    "話して",
-    "語って",
-    "たい",
-    "か。",
-    "天気",
-    "what",
-    "who",
-    "why",
-    "when",
-    "where",
-    "how",
-    "which",
-    "can",
-    "could",
-    "tell",
-    "write",
-    "make",
-    "give",
-    "show",
-    "please",
-    "translate",
-    "explain",
-    "play",
-    "sing",
-    "recommend",
-    "book",
-    "is",
-    "are",
-    "do",
-];
-
-/// A typed yes, or the like.
-pub(super) fn is_yes(message: &str) -> bool {
-    use unicode_normalization::UnicodeNormalization;
-    let bare: String =
-        message.nfkc().flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric() || *c == 'ー').collect();
-    YES.contains(&bare.as_str())
+/// Talk that is nothing else, whatever went before.
+pub(super) fn plain(message: &Message) -> Option<Talk> {
+    if let Some(talk) = message.whole.iter().copied().find_map(of_term) {
+        return Some(talk);
+    }
+    if message.whole.contains(&Term::Polite) {
+        return Some(Talk::Answer);
+    }
+    if message.tokens.iter().any(|t| is_of_sales(t) || is_of_something(t)) {
+        return None;
+    }
+    if message.has(Term::Help) {
+        return Some(Talk::Help);
+    }
+    let bare = message.tokens.iter().all(carries_nothing);
+    let first = [Term::Thanks, Term::Yes, Term::No, Term::Hello].into_iter().find(|t| message.has(*t));
+    first.filter(|_| bare).and_then(of_term)
 }
 
-pub(super) fn read(request: &Request, message: &str) -> Talk {
-    let text = &request.text;
-    let all = 0..text.len();
-    let says = |words: &[&str]| text.find(all.clone(), words).is_some();
-    // Latin words match as whole words, so "hi" is not found in "which"; the others anywhere.
-    if is_yes(message) {
-        Talk::Yes
-    } else if says(&THANKS) {
-        Talk::Thanks
-    } else if says(&HELP) {
-        Talk::Help
-    } else if says(&SALES) || !text.codes.is_empty() || !text.amounts.is_empty() {
-        Talk::Unclear
-    } else if says(&ASKS) && text.low.iter().filter(|c| c.is_alphabetic() || is_kanji(**c)).count() >= 4 {
-        Talk::Outside
-    } else {
-        Talk::Unclear
+fn of_term(term: Term) -> Option<Talk> {
+    match term {
+        Term::Hello | Term::Help => Some(Talk::Help),
+        Term::Thanks => Some(Talk::Thanks),
+        Term::Yes | Term::No => Some(Talk::Answer),
+        _ => None,
     }
+}
+
+/// Says that the message is about sales or customers.
+fn is_of_sales(token: &Token) -> bool {
+    match token.kind {
+        Kind::Code | Kind::Amount(_) | Kind::Sale => true,
+        Kind::Term(term) => matches!(
+            term,
+            Term::Sales
+                | Term::Total
+                | Term::Sold
+                | Term::Code
+                | Term::Register
+                | Term::Registered
+                | Term::CustomerWord
+                | Term::Customers
+                | Term::Cancel
+        ),
+        _ => false,
+    }
+}
+
+/// Says that the message is about anything at all.
+fn is_of_something(token: &Token) -> bool {
+    matches!(token.kind, Kind::Date(_) | Kind::Quantity(_) | Kind::Term(Term::Contact | Term::Outside | Term::Beyond))
+}
+
+fn carries_nothing(token: &Token) -> bool {
+    match token.kind {
+        Kind::Particle | Kind::Comma | Kind::Stop => true,
+        Kind::Term(term) => matches!(
+            term,
+            Term::Yes
+                | Term::No
+                | Term::None
+                | Term::Polite
+                | Term::Change
+                | Term::Hello
+                | Term::Thanks
+                | Term::It
+                | Term::Ask
+                | Term::Label
+                | Term::And
+        ),
+        _ => false,
+    }
+}
+
+/// What a message is that asks for nothing this model can find.
+pub(super) fn other(request: &Request) -> Talk {
+    let message = &request.message;
+    let asks = message.tokens.iter().any(|t| {
+        t.low == "?"
+            || matches!(t.kind, Kind::Term(Term::Ask | Term::Show | Term::Polite | Term::Customer | Term::Seek))
+    });
+    let of_sales = message.tokens.iter().any(is_of_sales);
+    let speaks = message.tokens.iter().any(|t| matches!(t.kind, Kind::Word | Kind::Number));
+    if message.has(Term::Outside) || (asks && speaks && !of_sales) { Talk::Outside } else { Talk::Unclear }
 }

@@ -1,17 +1,22 @@
-//! Where in the conversation the model stands: a new message, a choice, a missing value, or the rest of a request whose
+//! Where in the conversation the model stands: a new message, an answer to its question, or the rest of a request whose
 //! card was decided.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use chrono::NaiveDate;
 use serde_json::{Map, Value};
 
 use super::conversation::{Conversation, Event};
-use super::grammar::{self, Day, Intent, Period, Price, Request};
+use super::follow_up::{self, Before};
+use super::grammar;
+use super::message::Message;
+use super::request::Intent;
 use super::talk::{self, Talk};
-use super::text::{Mark, Text};
 use crate::domain::{Lang, ToolCall};
-use chrono::NaiveDate;
+
+/// How many messages are read again to know what a short one is about.
+const MAX_BACK: usize = 8;
 
 /// What is to be done now.
 #[derive(Debug)]
@@ -30,27 +35,23 @@ pub(super) struct Task {
 /// Finds the task that the last events set.
 pub(super) fn task(conversation: &Conversation, today: NaiveDate) -> Option<Task> {
     let events = &conversation.events;
+    let said = |i: usize| events.get(i);
     let mut at = events.len();
-    while at > 0 && matches!(events.get(at - 1), Some(Event::Call(_) | Event::Result { .. })) {
+    while at > 0 && matches!(said(at - 1), Some(Event::Call(_) | Event::Result { .. })) {
         at -= 1;
     }
-    let last_note = at.checked_sub(1).filter(|i| matches!(events.get(*i), Some(Event::Note(_))));
-    while at > 0 && matches!(events.get(at - 1), Some(Event::Note(_))) {
+    let last_note = at.checked_sub(1).filter(|i| matches!(said(*i), Some(Event::Note(_))));
+    while at > 0 && matches!(said(at - 1), Some(Event::Note(_))) {
         at -= 1;
     }
-    let before = at.checked_sub(1)?;
-    match (events.get(before), last_note) {
-        (Some(Event::User(_)), _) => task_of(conversation, before, today, 0),
+    match (said(at.checked_sub(1)?), last_note) {
+        (Some(Event::User(_)), _) => replayed(conversation, at - 1, today),
         (Some(_), Some(note)) => {
-            let origin = origin(events, note)?;
-            let mut task = task_of(conversation, origin, today, 0)?;
+            let mut task = replayed(conversation, origin(events, note)?, today)?;
             task.continues = Some(note);
             Some(task)
         }
-        _ => events
-            .iter()
-            .rposition(|e| matches!(e, Event::User(_)))
-            .and_then(|user| task_of(conversation, user, today, 0)),
+        _ => replayed(conversation, events.iter().rposition(|e| matches!(e, Event::User(_)))?, today),
     }
 }
 
@@ -66,13 +67,68 @@ fn origin(events: &[Event], note: usize) -> Option<usize> {
     events.iter().take(call.unwrap_or(note)).rposition(|e| matches!(e, Event::User(_)))
 }
 
-/// A note names the proposal that was made of the call.
-fn decided(events: &[Event], call: &ToolCall) -> bool {
-    let Some(made) = result(events, call).filter(|r| proposed(r)) else { return false };
-    let id_char = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    // Proposal ids are the only words of this length in such a result.
-    let ids: Vec<&str> = made.split(|c| !id_char(c)).filter(|w| w.len() >= 20).collect();
-    events.iter().any(|e| matches!(e, Event::Note(note) if ids.iter().any(|id| note.contains(id))))
+/// Reads the messages up to the one at `last` in their order, each in the light of those before.
+fn replayed(conversation: &Conversation, last: usize, today: NaiveDate) -> Option<Task> {
+    let events = &conversation.events;
+    let users = events.iter().enumerate().take(last + 1).filter(|(_, e)| matches!(e, Event::User(_))).map(|(i, _)| i);
+    let users: Vec<usize> = users.collect();
+    let mut before: Option<Task> = None;
+    for user in users.iter().skip(users.len().saturating_sub(MAX_BACK)) {
+        before = read(conversation, *user, today, before);
+    }
+    before
+}
+
+fn read(conversation: &Conversation, user: usize, today: NaiveDate, before: Option<Task>) -> Option<Task> {
+    let events = &conversation.events;
+    let Some(Event::User(text)) = events.get(user) else { return before };
+    let default = conversation.lang.unwrap_or(Lang::Ja);
+    let message = Message::read(spoken(conversation, text), today);
+    let plain = talk::plain(&message);
+    let spoken_lang = message.lang;
+    let request = grammar::read(message, default);
+    let lang = spoken_lang.or(before.as_ref().map(|b| b.lang)).unwrap_or(default);
+    let task = |intents, talk| Task { intents, talk, lang, chosen: BTreeMap::new(), since: user, continues: None };
+    if let Some(talk) = plain {
+        return Some(task(Vec::new(), talk));
+    }
+    let earlier = events.get(..user).unwrap_or_default();
+    let context = Before {
+        question: before.as_ref().and_then(|b| question(events.get(b.since..user)?)),
+        cards: waiting(earlier).into_iter().filter(|(_, shown)| shown.contains_key("products")).collect(),
+        last_sale: earlier.iter().rev().find_map(|e| match e {
+            Event::Call(call) if call.name == "add_sale" => Some(call.arguments.clone()),
+            _ => None,
+        }),
+        intents: before.as_ref().map(|b| b.intents.clone()).unwrap_or_default(),
+        chosen: before.as_ref().map(|b| b.chosen.clone()).unwrap_or_default(),
+    };
+    let meaning = follow_up::understand(&request, &context);
+    let since = before.filter(|_| meaning.goes_on).map_or(user, |b| b.since);
+    Some(Task { chosen: meaning.chosen, since, ..task(meaning.intents, talk::other(&request)) })
+}
+
+/// A message without the speaker's name before it.
+fn spoken<'m>(conversation: &Conversation, message: &'m str) -> &'m str {
+    let asker = &conversation.asker;
+    message
+        .strip_prefix(asker.as_str())
+        .and_then(|rest| rest.strip_prefix(": "))
+        .filter(|_| !asker.is_empty())
+        .unwrap_or(message)
+}
+
+/// The name that fitted several customers in a turn, and their rows.
+fn question(turn: &[Event]) -> Option<(String, Vec<Value>)> {
+    turn.iter().rev().find_map(|e| match e {
+        Event::Call(call) if call.name == "get_customers" => {
+            let name = call.arguments.get("name_str_customer")?.as_str()?.to_owned();
+            let content: Value = serde_json::from_str(result(turn, call)?).ok()?;
+            let rows = content.pointer("/data/customers")?.as_array()?.clone();
+            (rows.len() > 1).then_some((name, rows))
+        }
+        _ => None,
+    })
 }
 
 pub(super) fn is_write(call: &ToolCall) -> bool {
@@ -86,201 +142,55 @@ fn result<'e>(events: &'e [Event], call: &ToolCall) -> Option<&'e str> {
     })
 }
 
-/// The newest result of a call within a range of events.
-pub(super) fn result_within<'e>(
+/// The results of equal calls within a range of events, oldest first.
+pub(super) fn results_within<'e>(
     events: &'e [Event],
     range: Range<usize>,
     tool: &str,
     arguments: &Map<String, Value>,
-) -> Option<&'e str> {
-    events
-        .get(range)?
-        .iter()
-        .rev()
-        .find_map(|e| match e {
-            Event::Call(call) if call.name == tool && call.arguments == *arguments => Some(call),
-            _ => None,
-        })
-        .and_then(|call| result(events, call))
-}
-
-/// A message without the speaker's name before it.
-fn spoken<'m>(conversation: &Conversation, message: &'m str) -> &'m str {
-    let asker = &conversation.asker;
-    message
-        .strip_prefix(asker.as_str())
-        .and_then(|rest| rest.strip_prefix(": "))
-        .filter(|_| !asker.is_empty())
-        .unwrap_or(message)
-}
-
-/// How far a short answer is followed back to the question it answers.
-const MAX_BACK: usize = 4;
-
-fn task_of(conversation: &Conversation, user: usize, today: NaiveDate, depth: usize) -> Option<Task> {
-    let events = &conversation.events;
-    let Some(Event::User(message)) = events.get(user) else { return None };
-    let message = spoken(conversation, message);
-    let default = conversation.lang.unwrap_or(Lang::Ja);
-    let request = grammar::read(message, today, default);
-    let lang = request.text.lang.unwrap_or(default);
-    let new = |request: Request| Task {
-        talk: talk::read(&request, message),
-        intents: request.intents,
-        lang,
-        chosen: BTreeMap::new(),
-        since: user,
-        continues: None,
-    };
-    let previous = events.iter().take(user).rposition(|e| matches!(e, Event::User(_))).filter(|_| depth < MAX_BACK);
-    let Some(previous) = previous else { return Some(new(request)) };
-    // Only a message without a word that says what is asked can answer a question.
-    if !request.cueless || talk::is_yes(message) {
-        return Some(new(request));
-    }
-    let Some(mut before) = task_of(conversation, previous, today, depth + 1) else { return Some(new(request)) };
-    if let Some((name, code)) = choice(events, previous..user, &request.text) {
-        before.chosen.insert(name, code);
-        return Some(Task { since: user, lang: request.text.lang.unwrap_or(before.lang), ..before });
-    }
-    if let Some(intents) = filled(conversation, previous, message, &before, today, default) {
-        return Some(Task { intents, since: user, ..before });
-    }
-    if let Some(intents) = other_period(&before, &request) {
-        return Some(Task { intents, since: user, lang, ..before });
-    }
-    Some(new(request))
-}
-
-/// The customer picked from a list that the last answer showed, and the name it settles.
-fn choice(events: &[Event], turn: Range<usize>, text: &Text) -> Option<(String, String)> {
-    let (name, rows) = events.get(turn)?.iter().rev().find_map(|e| match e {
-        Event::Call(call) if call.name == "get_customers" => {
-            let name = call.arguments.get("name_str_customer")?.as_str()?.to_owned();
-            let content: Value = serde_json::from_str(result(events, call)?).ok()?;
-            let rows = content.pointer("/data/customers")?.as_array()?.clone();
-            (rows.len() > 1).then_some((name, rows))
-        }
+) -> Vec<&'e str> {
+    let calls = events.get(range).unwrap_or_default().iter().filter_map(|e| match e {
+        Event::Call(call) if call.name == tool && call.arguments == *arguments => Some(call),
         _ => None,
-    })?;
-    let field = |row: &Value, key: &str| row.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let code_of = |row: &Value| field(row, "code_customer");
-    if let [(_, code)] = text.codes.as_slice() {
-        return rows.iter().map(code_of).find(|c| c == code).map(|c| (name, c));
-    }
-    if !text.codes.is_empty() || !text.amounts.is_empty() {
-        return None;
-    }
-    let says = |words: &[&str]| text.find(0..text.len(), words).is_some();
-    const FIRST: [&str; 14] = [
-        "上の",
-        "上です",
-        "上で",
-        "1番目",
-        "一番目",
-        "1つ目",
-        "一つ目",
-        "ひとつめ",
-        "最初",
-        "前者",
-        "first",
-        "top",
-        "upper",
-        "former",
-    ];
-    const SECOND: [&str; 9] = ["2番目", "二番目", "2つ目", "二つ目", "ふたつめ", "後者", "second", "2nd", "latter"];
-    const LAST: [&str; 8] = ["下の", "下です", "下で", "最後", "last one", "bottom", "lower", "last"];
-    let row = if says(&SECOND) {
-        rows.get(1)
-    } else if says(&LAST) {
-        rows.last()
-    } else if says(&FIRST) || says(&["1st"]) {
-        rows.first()
-    } else {
-        // A part of one row's name or address, and of no other's: 札幌の方.
-        let words: Vec<String> = text
-            .low
-            .split(|c| super::text::is_hiragana(*c) || c.is_whitespace() || "、。,.!?".contains(*c))
-            .map(|w| w.iter().collect::<String>())
-            .filter(|w| {
-                w.chars().count() >= 2 && !matches!(w.as_str(), "the" | "one" | "in" | "san" | "please" | "mr" | "ms")
-            })
-            .collect();
-        let fits = |row: &&Value| {
-            let place = format!("{} {}", field(row, "name_customer"), field(row, "address")).to_lowercase();
-            words.iter().any(|w| place.contains(w.as_str()))
-        };
-        let mut fitting = rows.iter().filter(fits);
-        fitting.next().filter(|_| fitting.next().is_none())
-    }?;
-    Some((name, code_of(row)))
+    });
+    calls.filter_map(|call| result(events, call)).collect()
 }
 
-/// A registration that lacked something, read again with the words that were missing.
-fn filled(
-    conversation: &Conversation,
-    previous: usize,
-    message: &str,
-    before: &Task,
-    today: NaiveDate,
-    default: Lang,
-) -> Option<Vec<Intent>> {
-    let lacks = |i: &Intent| match i {
-        Intent::Register(r) => {
-            r.who.is_none() || r.products.is_none() || r.price == Price::Missing || matches!(r.date, Day::Longer { .. })
-        }
+/// The proposal that the host made of a call; `None` when it refused.
+pub(super) fn proposal(content: &str) -> Option<String> {
+    let value: Value = serde_json::from_str(content).ok()?;
+    let waits = value.get("status").and_then(Value::as_str) == Some("waiting");
+    value.get("proposal").and_then(Value::as_str).filter(|_| waits).map(str::to_owned)
+}
+
+/// A note names the proposal that was made of the call, or another card took its place.
+fn decided(events: &[Event], call: &ToolCall) -> bool {
+    let Some(id) = result(events, call).and_then(proposal) else { return false };
+    events.iter().any(|e| match e {
+        Event::Note(note) => note.contains(&id),
+        Event::Call(other) => other.arguments.get("replaces_proposal").and_then(Value::as_str) == Some(id.as_str()),
         _ => false,
-    };
-    let [only] = before.intents.as_slice() else { return None };
-    if !lacks(only) {
-        return None;
-    }
-    let Some(Event::User(first)) = conversation.events.get(previous) else { return None };
-    let joint = if before.lang == Lang::Ja { "、" } else { ", " };
-    let first = spoken(conversation, first).trim_end_matches(['。', '.', '!', '！', ' ']);
-    let again = grammar::read(&format!("{first}{joint}{message}"), today, default);
-    // The answer must have filled something, or it was about something else.
-    (again.intents.len() == 1 && again.intents.first() != Some(only)).then_some(again.intents)
-}
-
-/// 先月は？ after a question about figures asks the same for another period.
-fn other_period(before: &Task, request: &Request) -> Option<Vec<Intent>> {
-    let found = request.text.dates.first()?;
-    let only_dates = request.text.codes.is_empty()
-        && request.text.amounts.is_empty()
-        && request.text.marks.iter().filter(|m| **m == Mark::Free).count() <= 12;
-    let reading = *found.meaning.readings().first()?;
-    let new = Some(Period::of(reading));
-    let changed: Option<Vec<Intent>> = before
-        .intents
-        .iter()
-        .map(|intent| match intent.clone() {
-            Intent::Sales { who, .. } => Some(Intent::Sales { who, period: new }),
-            Intent::Total { who, group, .. } => Some(Intent::Total { who, period: new, group }),
-            Intent::Mine { .. } => Some(Intent::Mine { period: new }),
-            _ => None,
-        })
-        .collect();
-    changed.filter(|c| only_dates && !c.is_empty() && request.intents.iter().all(|i| i.who().is_none()))
-}
-
-/// A card of the conversation still waits, as far as the events tell.
-pub(super) fn card_waits(events: &[Event]) -> bool {
-    events.iter().any(|e| {
-        matches!(e, Event::Call(call) if is_write(call) && result(events, call).is_some_and(proposed) && !decided(events, call))
     })
 }
 
-/// The host made a card of the call.
-pub(super) fn proposed(content: &str) -> bool {
-    if let Ok(value) = serde_json::from_str::<Value>(content) {
-        if value.get("status").and_then(Value::as_str) == Some("error") || value.get("error").is_some() {
-            return false;
+/// The sales on cards that still wait, as far as the events tell, with their proposals, oldest first.
+pub(super) fn waiting(events: &[Event]) -> Vec<(String, Map<String, Value>)> {
+    let calls = events.iter().filter_map(|e| if let Event::Call(call) = e { Some(call) } else { None });
+    calls
+        .filter(|call| is_write(call) && !decided(events, call))
+        .filter_map(|call| Some((result(events, call).and_then(proposal)?, call.arguments.clone())))
+        .collect()
+}
+
+/// The number of the sale that the host last said was written.
+pub(super) fn written(events: &[Event]) -> Option<String> {
+    events.iter().rev().find_map(|e| match e {
+        Event::Note(note) => {
+            let after = note.split_once("\"code_sales\":\"")?.1;
+            after.split_once('"').map(|(number, _)| number.to_owned())
         }
-        return content.to_lowercase().contains("proposal");
-    }
-    let low = content.to_lowercase();
-    low.contains("proposal") && (low.contains("created") || low.contains("waiting"))
+        _ => None,
+    })
 }
 
 #[cfg(test)]
@@ -289,8 +199,8 @@ mod tests {
 
     #[test]
     fn a_card_is_recognised_and_a_refusal_is_none() {
-        assert!(proposed("proposal abc created, waiting for the person; shown: 0016 …"));
-        assert!(!proposed(r#"{"status":"error","data":{"error":"no such customer","code":"customer_not_found"}}"#));
-        assert!(!proposed("Not run: no proposal is left in this turn."));
+        assert_eq!(proposal(r#"{"status":"waiting","proposal":"abc"}"#).as_deref(), Some("abc"));
+        assert_eq!(proposal(r#"{"status":"error","data":{"error":"no","code":"customer_not_found"}}"#), None);
+        assert_eq!(proposal("Not run: no proposal is left in this turn."), None);
     }
 }
