@@ -16,6 +16,7 @@ mod machine;
 mod mcp;
 mod memory;
 mod numbers;
+mod reading;
 mod start;
 mod turns;
 mod wire;
@@ -42,8 +43,8 @@ impl Options {
                 "--bench" => {}
                 "--quick" => options.quick = true,
                 "--only" => {
-                    let number = args.next().and_then(|n| n.parse().ok()).filter(|n| (1..=6).contains(n));
-                    options.only.push(number.ok_or("--only wants a figure's number, 1 to 6")?);
+                    let number = args.next().and_then(|n| n.parse().ok()).filter(|n| (1..=7).contains(n));
+                    options.only.push(number.ok_or("--only wants a figure's number, 1 to 7")?);
                 }
                 other => return Err(format!("{other}: no such option; there are --quick and --only N")),
             }
@@ -111,6 +112,9 @@ async fn measure(options: &Options) -> anyhow::Result<Vec<Row>> {
     }
     if options.wants(6) {
         rows.extend(mcp::measure(options).await?);
+    }
+    if options.wants(7) {
+        rows.extend(reading::measure(options)?);
     }
     println!("{}", machine::load());
     Ok(rows)

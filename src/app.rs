@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, openai};
 use crate::config::{self, Config};
-use crate::domain::{Clock, Secret};
+use crate::domain::{Clock, Secret, ThreadKey};
 use crate::duties::Duties;
 use crate::http::{self, Edge};
 use crate::mcp::{self, Mcp};
@@ -31,7 +31,7 @@ use crate::thread::asker::Askers;
 use crate::thread::click::{self, Clicks};
 use crate::thread::press::Presses;
 use crate::thread::turn::Turns;
-use crate::thread::{queue, worker};
+use crate::thread::{queue, trace, worker};
 use crate::tokens::{Keys, PublicKeys};
 use crate::work::Work;
 
@@ -131,6 +131,29 @@ impl DataDir {
     }
 }
 
+/// A look at a running bot from beside it.
+#[derive(Clone)]
+pub struct Watch {
+    records: Records,
+    work: Work,
+    mcp: Arc<Mcp>,
+}
+
+impl Watch {
+    /// What the stores hold of a conversation, oldest first.
+    ///
+    /// # Errors
+    /// When a store does not answer.
+    pub async fn thread(&self, thread: &ThreadKey) -> Result<Vec<trace::Step>, sqlx::Error> {
+        trace::of(&self.records, &self.work, thread).await
+    }
+
+    /// The process of the sales server, while it runs.
+    pub fn sales_server_pid(&self) -> Option<u32> {
+        self.mcp.server_pid()
+    }
+}
+
 /// A bot that is connected to everything and not yet running.
 pub struct App {
     listener: TcpListener,
@@ -179,8 +202,7 @@ impl App {
         let model =
             Arc::new(openai::OpenAi::new(config.model.endpoint()).context("the model's settings cannot be used")?);
         let outbox = Outbox::new(records.clone(), slack.clone());
-        let company = (config.company.language, config.company.zone);
-        let askers = Arc::new(Askers::new(records.clone(), slack.clone(), clock.clone(), company));
+        let askers = Arc::new(Askers::new(records.clone(), slack.clone(), clock.clone(), config.company));
         let turns = Arc::new(Turns::new(
             records.clone(),
             work.clone(),
@@ -258,9 +280,9 @@ impl App {
         self.metrics.as_ref().map(TcpListener::local_addr).transpose()
     }
 
-    /// The process of the sales server.
-    pub fn sales_server_pid(&self) -> Option<u32> {
-        self.mcp.server_pid()
+    /// For who wants to see what happens while it runs.
+    pub fn watch(&self) -> Watch {
+        Watch { records: self.records.clone(), work: self.work.clone(), mcp: Arc::clone(&self.mcp) }
     }
 
     /// Serves until `stop`, then lets running turns end and closes everything.

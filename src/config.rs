@@ -9,12 +9,11 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use chrono_tz::Tz;
 use config::{Config as Source, File, FileFormat, Map, Value};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::domain::{Lang, Secret};
+use crate::domain::Secret;
 use crate::{agent, duties, policy, proposals, telemetry, thread};
 
 const PREFIX: &str = "SALES_CONCIERGE";
@@ -28,7 +27,7 @@ pub struct Config {
     /// The Slack installation.
     pub slack: Slack,
     /// The company.
-    pub company: Company,
+    pub company: thread::asker::Company,
     /// The language model.
     pub model: Model,
     /// The bounds of a turn.
@@ -92,22 +91,6 @@ impl Default for Slack {
             former_signing_secret: None,
             timeout_ms: 10_000,
         }
-    }
-}
-
-/// `[company]`
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Company {
-    /// The zone of sale numbers, and of people whose Slack profile has none.
-    pub zone: Tz,
-    /// The language of people whose Slack profile has none.
-    pub language: Lang,
-}
-
-impl Default for Company {
-    fn default() -> Self {
-        Self { zone: Tz::Asia__Tokyo, language: Lang::Ja }
     }
 }
 
@@ -527,7 +510,7 @@ mod tests {
         ])
         .unwrap();
         assert_eq!(config.slack.bot_token.unwrap().reveal(), "xoxb-ours");
-        assert_eq!((config.limits.rounds, config.company.zone), (5, Tz::Europe__London));
+        assert_eq!((config.limits.rounds, config.company.zone), (5, chrono_tz::Tz::Europe__London));
     }
 
     #[test]

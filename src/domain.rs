@@ -398,6 +398,57 @@ impl Write {
     }
 }
 
+/// Where the values of a proposed sale came from, for the person who decides. Empty for a cancellation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Grounds {
+    /// Of the day.
+    pub date: Option<Ground<NaiveDate>>,
+    /// Of the amount; `None` also when the words are the amount, digit by digit.
+    pub price: Option<Ground<Yen>>,
+    /// What the words say of tax beside the amount. Noticed, never worked out.
+    pub tax: Option<TaxNote>,
+}
+
+/// Where one value came from. The words are the requester's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "from", rename_all = "snake_case")]
+pub enum Ground<T> {
+    /// The words mean it, and perhaps something else.
+    Words {
+        /// As written.
+        words: String,
+        /// Their other meanings.
+        also: Vec<T>,
+    },
+    /// One day of the period that the words name.
+    Part {
+        /// As written.
+        words: String,
+    },
+    /// The person did not say; the host's default.
+    Default,
+    /// The person did not say, and it is no default.
+    Unsaid,
+    /// The words mean something else.
+    Differs {
+        /// As written.
+        words: String,
+        /// What they mean; nothing when they are no valid day or amount.
+        says: Vec<T>,
+    },
+}
+
+/// Whether tax is in an amount, as the words say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaxNote {
+    /// 税込, "tax included".
+    Included,
+    /// 税抜, "plus tax".
+    Excluded,
+}
+
 /// A proposed write and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proposal {
@@ -417,6 +468,8 @@ pub struct Proposal {
     pub depth: u32,
     /// The write as shown.
     pub write: Write,
+    /// Where its values came from.
+    pub grounds: Grounds,
     /// Hex SHA-256 over the canonical form of `write`; see [`crate::tokens::digest`].
     pub digest: String,
     /// Where it stands.

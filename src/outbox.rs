@@ -419,6 +419,8 @@ fn verdict(error: &str) -> Verdict {
         "invalid_blocks"
         | "invalid_blocks_format"
         | "msg_blocks_too_long"
+        | "msg_blocks_too_many"
+        | "only_one_table_allowed"
         | "msg_too_long"
         | "block_mismatch"
         | "markdown_text_conflict" => Verdict::TextOnly,
@@ -429,12 +431,16 @@ fn verdict(error: &str) -> Verdict {
         | "service_unavailable"
         | "team_added_to_org"
         | "update_failed"
+        | "streaming_state_conflict"
         | "invalid_auth"
         | "not_authed"
         | "token_revoked"
         | "token_expired"
         | "account_inactive"
         | "missing_scope"
+        | "not_allowed_token_type"
+        | "team_access_not_granted"
+        | "ekm_access_denied"
         | "access_denied"
         | "no_permission"
         | "two_factor_setup_required"
@@ -447,13 +453,21 @@ fn verdict(error: &str) -> Verdict {
         | "is_inactive"
         | "cannot_reply_to_message"
         | "thread_not_found"
+        | "invalid_thread_ts"
         | "user_not_in_channel"
         | "messages_tab_disabled"
         | "cant_update_message"
         | "edit_window_closed"
-        | "no_text" => Verdict::GiveUp,
+        | "no_text"
+        | "team_not_found"
+        | "user_not_found"
+        | "invalid_metadata_format"
+        | "metadata_too_large"
+        | "metadata_must_be_sent_from_app"
+        | "too_many_attachments"
+        | "message_limit_exceeded" => Verdict::GiveUp,
         _ if error.starts_with("http_") => Verdict::Retry,
-        _ if error.starts_with("restricted_action") => Verdict::GiveUp,
+        _ if error.starts_with("restricted_action") || error.starts_with("slack_connect_") => Verdict::GiveUp,
         _ => Verdict::Unknown,
     }
 }

@@ -19,7 +19,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{Row, SqliteExecutor};
 
 use crate::domain::{
-    ChannelId, Lang, MessageTs, Person, Proposal, ProposalId, ProposalState, TeamId, ThreadKey, TurnId, Write,
+    ChannelId, Grounds, Lang, MessageTs, Person, Proposal, ProposalId, ProposalState, TeamId, ThreadKey, TurnId, Write,
 };
 use crate::records::{Records, now_ms};
 use crate::tokens;
@@ -70,6 +70,8 @@ pub struct New {
     pub lang: Lang,
     /// The write as the card will show it.
     pub write: Write,
+    /// Where its values came from, for the card.
+    pub grounds: Grounds,
     /// How long the card waits.
     pub expiry: Duration,
 }
@@ -134,10 +136,11 @@ pub enum Settlement {
 pub async fn create(tx: &mut SqliteConnection, new: &New) -> Result<Proposal, sqlx::Error> {
     let now = now_ms(tx).await?;
     let write = tokens::canonical(&new.write).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
+    let grounds = serde_json::to_string(&new.grounds).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
     sqlx::query(
         "INSERT INTO proposals (id, turn_id, round, call_index, origin_turn, depth, team, channel, root,
-                requester_team, requester_user, lang, tool, write, digest, state, created_at, expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'pending', $16, $17)
+                requester_team, requester_user, lang, tool, write, digest, state, created_at, expires_at, grounds)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'pending', $16, $17, $18)
          ON CONFLICT (turn_id, round, call_index) DO NOTHING",
     )
     .bind(new_id()?)
@@ -157,6 +160,7 @@ pub async fn create(tx: &mut SqliteConnection, new: &New) -> Result<Proposal, sq
     .bind(tokens::digest(&new.write))
     .bind(now)
     .bind(now.saturating_add(i64::try_from(new.expiry.as_millis()).unwrap_or(i64::MAX)))
+    .bind(grounds)
     .execute(&mut *tx)
     .await?;
     let row = sqlx::query("SELECT * FROM proposals WHERE turn_id = $1 AND round = $2 AND call_index = $3")
@@ -520,6 +524,7 @@ fn read(row: &SqliteRow) -> Result<Proposal, sqlx::Error> {
         origin_turn: TurnId::new(text("origin_turn")?),
         depth: row.try_get("depth")?,
         write,
+        grounds: serde_json::from_str(&text("grounds")?).map_err(|e| sqlx::Error::Decode(Box::new(e)))?,
         digest: text("digest")?,
         state: ProposalState::from_code(&text("state")?).ok_or_else(|| corrupt("state"))?,
         created_at: row.try_get("created_at")?,

@@ -2,13 +2,14 @@
 //!
 //! Promises that every call ends in an [`Outcome`] by the deadline, whatever the server does.
 
+use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 
-use crate::domain::{ProposalId, ToolCall};
+use crate::domain::{Grounds, ProposalId, ToolCall};
 use crate::mcp::{McpError, ToolOutput};
 use crate::policy::{AllowedCall, ProposedCall};
 
-use super::resolve::{NotResolved, host_error, resolve};
+use super::resolve::{NotResolved, resolve};
 use super::{Agent, Asker, Draft, Footer, Stop};
 
 /// The most of one tool result a model is shown, in bytes. Code sees all of it.
@@ -71,7 +72,7 @@ pub(super) async fn run(
             match timeout_at(deadline, work).await.unwrap_or(timed_out) {
                 Ok(write) => {
                     let replaces = proposed.replaces().map(ProposalId::new);
-                    let draft = Box::new(Draft { call, index, write, replaces });
+                    let draft = Box::new(Draft { call, index, write, grounds: Grounds::default(), replaces });
                     Outcome { call_id, became: Became::Draft(draft), footer: None, stop: None }
                 }
                 Err(NotResolved::Told(content, departments)) => {
@@ -92,7 +93,8 @@ fn no_answer(call_id: String, tool: &str, error: &McpError) -> Outcome {
         McpError::Timeout => ("timeout", "The tool did not answer in time.", None),
         McpError::Protocol(_) => ("invalid_result", "The tool's answer was not valid and was dropped.", None),
     };
-    Outcome { call_id, became: Became::Result(host_error(code, sentence), Vec::new()), footer: None, stop }
+    let content = json!({"status": "error", "data": {"error": sentence, "code": code}}).to_string();
+    Outcome { call_id, became: Became::Result(content, Vec::new()), footer: None, stop }
 }
 
 /// The result as JSON, cut when it is too long for a model.

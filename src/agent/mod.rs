@@ -5,7 +5,7 @@
 //! nothing that the asker may not see. The loop holds no state that outlives a turn but the per-minute rates, posts
 //! nothing to Slack and stores nothing: its caller keeps each round before asking for the next.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,11 +14,12 @@ use chrono_tz::Tz;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use serde_json::{Map, Value};
 
-use crate::domain::{Lang, Person, ProposalId, Role, ToolCall, Write};
+use crate::domain::{Grounds, Lang, Person, ProposalId, Role, ToolCall, Write};
 use crate::mcp::{Mcp, ToolOutput, ToolSpec};
 use crate::policy::Table;
 
 mod calls;
+pub mod heard;
 pub mod items;
 pub mod limits;
 pub mod model;
@@ -30,12 +31,16 @@ mod session;
 mod tests;
 mod uses;
 
+pub use heard::{Heard, Spoken};
 pub use items::Item;
 pub use limits::{Budget, Limits, Stop};
 pub use model::{AskedCall, Message, Model, ModelError, ModelReply, ModelRequest, Usage};
 pub use session::Session;
 
 use prompt::Offer;
+
+/// Marks a result that the host made without carrying the call out.
+pub(crate) const NOT_RUN: &str = "not_run";
 
 /// Above this many (person, tool) pairs the rates of those who are idle are forgotten.
 const MANY_RATES: usize = 10_000;
@@ -57,6 +62,8 @@ pub struct Asker {
     pub zone: Tz,
     /// Their calendar day.
     pub today: NaiveDate,
+    /// The month in which the company's fiscal year begins, 1 to 12.
+    pub fiscal_start: u32,
 }
 
 /// An offer and the listing it was made from.
@@ -144,6 +151,8 @@ pub struct Draft {
     pub index: usize,
     /// The write.
     pub write: Write,
+    /// Where its values came from.
+    pub grounds: Grounds,
     /// The proposal the model says this one replaces; not checked.
     pub replaces: Option<ProposalId>,
 }
@@ -158,32 +167,46 @@ pub struct Footer {
     pub arguments: Map<String, Value>,
     /// The period it used, both days included, if one was asked; an open end is `None`, and one end is given.
     pub period: Option<(Option<NaiveDate>, Option<NaiveDate>)>,
+    /// The asker's words for it, if any.
+    pub spoken: Option<Spoken>,
     /// Whether it gave rows rather than an error.
     pub ok: bool,
 }
 
 impl Footer {
-    /// Of a call whose result was stored, for a turn that is run again.
-    pub fn from_result(call: &ToolCall, content: &str) -> Self {
+    /// Of a call whose result was stored, for a turn that is run again; `None` for one that the host did not carry out.
+    pub fn from_result(call: &ToolCall, content: &str) -> Option<Self> {
         // A result that was cut for the model is no JSON any more; it gave rows.
         let stored: Value = serde_json::from_str(content).unwrap_or_default();
-        Self {
+        let carried_out = stored.get(NOT_RUN).is_none();
+        carried_out.then(|| Self {
             tool: call.name.clone(),
             arguments: call.arguments.clone(),
             period: stored.get("data").and_then(period),
+            spoken: None,
             ok: stored.get("status").and_then(Value::as_str) != Some("error"),
-        }
+        })
     }
 
     /// Of a write that became a card: it was prepared.
     pub fn prepared(call: &ToolCall) -> Self {
-        Self { tool: call.name.clone(), arguments: call.arguments.clone(), period: None, ok: true }
+        Self { tool: call.name.clone(), arguments: call.arguments.clone(), period: None, spoken: None, ok: true }
     }
 
     fn of(tool: String, arguments: Map<String, Value>, output: Option<&ToolOutput>) -> Self {
         let period = output.and_then(|output| period(output.data()));
-        Self { tool, arguments, period, ok: output.is_some_and(|o| !o.is_error) }
+        Self { tool, arguments, period, spoken: None, ok: output.is_some_and(|o| !o.is_error) }
     }
+}
+
+/// The footers with the words that their periods came from, as far as the asker's words of the turn have any.
+pub fn with_words(heard: &Heard, mut footers: Vec<Footer>) -> Vec<Footer> {
+    let calls: Vec<ToolCall> = footers.iter().map(|f| heard::as_call(&f.tool, &f.arguments)).collect();
+    let met: BTreeSet<usize> = calls.iter().flat_map(|call| heard.met(call)).collect();
+    for (footer, call) in footers.iter_mut().zip(&calls) {
+        footer.spoken = heard.spoken(call, &met);
+    }
+    footers
 }
 
 fn period(data: &Value) -> Option<(Option<NaiveDate>, Option<NaiveDate>)> {

@@ -11,7 +11,7 @@ use crate::domain::{Write, Yen};
 use crate::mcp::{Mcp, McpError, ToolOutput};
 use crate::policy::{self, AllowedCall, ProposedCall};
 
-use super::Asker;
+use super::{Asker, NOT_RUN};
 
 /// The server's bound on free text.
 const MAX_TEXT: usize = 1_000;
@@ -29,7 +29,7 @@ pub(super) enum NotResolved {
 
 /// A result made by the host, in the form of the server's errors, so that a model reads one form only.
 pub(super) fn host_error(code: &str, sentence: &str) -> String {
-    json!({"status": "error", "data": {"error": sentence, "code": code}}).to_string()
+    json!({"status": "error", "data": {"error": sentence, "code": code}, NOT_RUN: true}).to_string()
 }
 
 fn told<T>(code: &str, sentence: &str) -> Result<T, NotResolved> {

@@ -12,7 +12,9 @@ use crate::domain::ToolCall;
 use crate::policy::{self, Counters, Decision, Deny};
 
 use super::calls::{self, Became, Plan};
+use super::heard::{self, Heard};
 use super::items::{self, Names, conversation, covers, tool_name};
+use super::model::Message;
 use super::resolve::host_error;
 use super::uses::Uses;
 use super::{Agent, AskedCall, Asker, Budget, Item, ModelError, ModelReply, ModelRequest, Step, Stop, Usage, prompt};
@@ -25,6 +27,11 @@ pub struct Session<'a> {
     agent: &'a Agent,
     asker: Asker,
     instructions: String,
+    heard: Heard,
+    /// The days and periods of the asker's words that calls of this turn have taken up.
+    met: BTreeSet<usize>,
+    /// The tools of which a call was held back because it does not fit the words: once each.
+    told: BTreeSet<String>,
     items: Vec<Item>,
     budget: Budget,
     uses: Uses,
@@ -43,6 +50,8 @@ impl<'a> Session<'a> {
     pub fn new(agent: &'a Agent, asker: Asker, history: Vec<Item>, message: Vec<Item>, budget: Budget) -> Self {
         let mut uses = Uses::default();
         let calls = uses.recount(&message);
+        let heard = Heard::of(&asker, &message, &history);
+        let (met, told) = taken_up(&heard, &message);
         let mut budget = budget;
         budget.tool_calls_left = budget.tool_calls_left.saturating_sub(calls);
         let mut items = history;
@@ -55,7 +64,21 @@ impl<'a> Session<'a> {
         }
         let instructions = prompt::instructions(&asker);
         let owed = Vec::new();
-        Self { agent, asker, instructions, items, budget, uses, names, owed, closing: None, rounds: 0 }
+        Self {
+            agent,
+            asker,
+            instructions,
+            heard,
+            met,
+            told,
+            items,
+            budget,
+            uses,
+            names,
+            owed,
+            closing: None,
+            rounds: 0,
+        }
     }
 
     /// One model request and the calls it asks for, side by side.
@@ -107,7 +130,7 @@ impl<'a> Session<'a> {
         let tools = (!last).then(|| self.agent.offer(self.asker.role));
         let request = ModelRequest {
             instructions: self.instructions.clone(),
-            messages: conversation(&self.items, &self.asker),
+            messages: self.messages(),
             tools,
             deadline: self.budget.deadline,
         };
@@ -148,6 +171,16 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// The conversation, and behind the asker's message what code read in it.
+    fn messages(&self) -> Vec<Message> {
+        let mut messages = conversation(&self.items, &self.asker);
+        let asked = messages.iter().rposition(|m| matches!(m, Message::User(_)));
+        if let (Some(at), Some(hints)) = (asked, self.heard.hints()) {
+            messages.insert(at + 1, Message::Host(format!("[host] {hints}")));
+        }
+        messages
+    }
+
     async fn carry_out(&mut self, reply: ModelReply, usage: Usage) -> Step {
         let mut items = Vec::new();
         if !reply.text.trim().is_empty() {
@@ -160,6 +193,8 @@ impl<'a> Session<'a> {
         self.uses.next_round();
         // One more than allowed is enough to notice; the rest of an endless list is not even stored.
         let keep = self.budget.tool_calls_left as usize + 1;
+        // Calls issued side by side may come in any order: what one of them takes up, another need not.
+        self.met.extend(reply.calls.iter().take(keep).flat_map(|asked| self.heard.met(&asked.call)));
         let planned: Vec<(ToolCall, Plan)> = reply.calls.into_iter().take(keep).map(|asked| self.plan(asked)).collect();
         let proposed = planned.iter().filter(|(_, plan)| matches!(plan, Plan::Propose(_))).count();
         items.extend(planned.iter().map(|(call, _)| Item::Call { call: call.clone() }));
@@ -182,7 +217,8 @@ impl<'a> Session<'a> {
                     departments,
                     fetched_for: self.asker.person.clone(),
                 }),
-                Became::Draft(draft) => {
+                Became::Draft(mut draft) => {
+                    draft.grounds = self.heard.grounds(&draft.write, &self.met);
                     owed.push((outcome.call_id, draft.write.department().to_owned()));
                     drafts.push(*draft);
                 }
@@ -231,6 +267,9 @@ impl<'a> Session<'a> {
                 let sentence = "The arguments were not valid JSON. Call the tool again with a JSON object.";
                 Plan::Tell(host_error("invalid_arguments", sentence), None)
             }
+            Decision::Run(_) | Decision::Propose(_) if let Some(objection) = self.objection(&call) => {
+                Plan::Tell(host_error(heard::DIFFERS, &objection), None)
+            }
             Decision::Run(allowed) => Plan::Run(allowed),
             Decision::Propose(proposed) => {
                 self.budget.proposals_left -= 1;
@@ -243,6 +282,18 @@ impl<'a> Session<'a> {
             call.arguments.clear();
         }
         (call, plan)
+    }
+
+    /// Why a call does not fit the asker's words, told once for each tool: a model that insists gets its call, and the
+    /// person is shown the difference.
+    fn objection(&mut self, call: &ToolCall) -> Option<String> {
+        if self.told.contains(&call.name) {
+            return None;
+        }
+        let objection = self.heard.objection(call, &self.met)?;
+        self.told.insert(call.name.clone());
+        metrics::counter!("words_differ_total", "tool" => call.name.clone()).increment(1);
+        Some(objection)
     }
 
     /// All departments whose rows the model has been shown, and may have used in its words.
@@ -259,6 +310,18 @@ impl<'a> Session<'a> {
         }
         Step::Final { text, departments: self.departments(), stop, usage }
     }
+}
+
+/// What the calls of a turn that was begun before a restart have taken up, and the tools that were held back in it.
+fn taken_up(heard: &Heard, message: &[Item]) -> (BTreeSet<usize>, BTreeSet<String>) {
+    let calls = || message.iter().filter_map(|item| if let Item::Call { call } = item { Some(call) } else { None });
+    let told = message.iter().filter_map(|item| match item {
+        Item::Result { call_id, content, .. } if heard::was_told(content) => {
+            calls().find(|call| call.id == *call_id).map(|call| call.name.clone())
+        }
+        _ => None,
+    });
+    (calls().flat_map(|call| heard.met(call)).collect(), told.collect())
 }
 
 /// The denials that end the turn; the others the model may learn from.

@@ -23,6 +23,7 @@ pub(crate) fn asker(role: Role) -> Asker {
         lang: Lang::Ja,
         zone: chrono_tz::Asia::Tokyo,
         today: NaiveDate::from_ymd_opt(2026, 11, 29).unwrap(),
+        fiscal_start: 4,
     }
 }
 

@@ -6,11 +6,11 @@ use anyhow::Context;
 use base64::Engine;
 use tokio::net::TcpListener;
 
-use crate::app::{App, DataDir};
+use crate::app::{App, DataDir, Watch};
 use crate::commands::Failure;
 use crate::commands::serve::stop_on_signal;
 use crate::config::Config;
-use crate::domain::{Clock, Secret};
+use crate::domain::{Clock, Secret, TeamId, ThreadKey};
 use crate::playground::workspace::{self, Workspace};
 use crate::playground::{demo, sample};
 use crate::records::Records;
@@ -57,6 +57,7 @@ pub async fn run(config: Config, options: Options) -> Result<(), Failure> {
     let clock = Clock::system();
     let (config, workspace) = prepare(config, &dir, options.port, &clock).await.map_err(Failure::Unreachable)?;
     let app = App::build(&config, &dir, keys, clock).await.map_err(Failure::Unreachable)?;
+    workspace.set_underneath(underneath(app.watch()));
     let bot = app.address().map_err(|error| Failure::Running(error.into()))?;
     workspace.set_bot_urls(&format!("http://{bot}/slack/events"), &format!("http://{bot}/slack/interactions"));
     println!("ready {}", workspace.page_url().trim_end_matches('/'));
@@ -79,11 +80,9 @@ async fn prepare(mut config: Config, dir: &DataDir, port: u16, clock: &Clock) ->
         store: Some(dir.private_file(MESSAGES).with_context(|| format!("{MESSAGES} cannot be made"))?),
         signing_secret: signing_secret.clone(),
         bot_token: bot_token.clone(),
-        retry_scale: 1.0,
-        seed: sample::seed(),
-        clock: clock.clone(),
         banner: is_demo.then_some(words::demo_banner),
         examples: sample::examples,
+        ..workspace::Settings::new(sample::seed(), clock.clone())
     };
     let listener = listen(port).await?;
     let workspace = Workspace::start(listener, settings).await.context("the workspace did not start")?;
@@ -104,6 +103,29 @@ async fn prepare(mut config: Config, dir: &DataDir, port: u16, clock: &Clock) ->
     config.server.listen = ([127, 0, 0, 1], 0).into();
     config.server.metrics_listen = String::new();
     Ok((config, workspace))
+}
+
+/// Lets the page look into the bot that runs beside it, and kill its sales server.
+fn underneath(watch: Watch) -> workspace::Underneath {
+    let look = watch.clone();
+    workspace::Underneath {
+        look: Box::new(move |channel, root| {
+            let watch = look.clone();
+            Box::pin(async move {
+                let thread = ThreadKey { team: TeamId::new(sample::TEAM), channel, root };
+                let steps = watch.thread(&thread).await.inspect_err(|error| tracing::warn!(%error, "no look inside"));
+                serde_json::to_value(steps.unwrap_or_default()).unwrap_or_default()
+            })
+        }),
+        stop_sales_server: Box::new(move || {
+            let pid = watch.sales_server_pid();
+            Box::pin(async move {
+                let Some(pid) = pid else { return false };
+                let killed = tokio::process::Command::new("kill").args(["-KILL", &pid.to_string()]).status().await;
+                killed.is_ok_and(|status| status.success())
+            })
+        }),
+    }
 }
 
 async fn listen(port: u16) -> anyhow::Result<TcpListener> {

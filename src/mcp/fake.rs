@@ -49,6 +49,7 @@ pub(crate) async fn claimed(write: Write) -> ClaimedProposal {
         requester: requester.clone(),
         lang: Lang::Ja,
         write,
+        grounds: crate::domain::Grounds::default(),
         expiry: Duration::from_secs(60),
     };
     let proposal = proposals::create(&mut tx, &new).await.unwrap();

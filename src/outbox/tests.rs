@@ -38,7 +38,8 @@ impl Desk {
                     let method = uri.path().rsplit('/').next().unwrap_or_default().to_owned();
                     calls.lock().unwrap().push((method, serde_json::from_slice(&body).unwrap_or_default()));
                     let next = answers.lock().unwrap().pop_front();
-                    let (status, answer, wish) = next.unwrap_or((200, json!({ "ok": true, "ts": "1.5" }), None));
+                    let (status, answer, wish) =
+                        next.unwrap_or((200, json!({ "ok": true, "ts": "1.5", "messages": [] }), None));
                     if let Some(body) = wish {
                         wanted(&records, &body, false).await;
                     }
@@ -229,4 +230,61 @@ async fn the_lease_outlasts_the_calls_and_begins_anew_after_a_look_up() {
     desk.outbox.renew(&mut row).await.ok().unwrap();
     assert!((40_000..=45_000).contains(&desk.number(left).await));
     assert_eq!(desk.number("SELECT lease_until FROM outbox").await, row.lease);
+}
+
+#[test]
+fn every_code_that_slack_documents_for_a_message_is_known() {
+    for code in [
+        "channel_not_found",
+        "not_in_channel",
+        "is_archived",
+        "cannot_reply_to_message",
+        "invalid_blocks",
+        "invalid_blocks_format",
+        "msg_blocks_too_long",
+        "no_text",
+        "markdown_text_conflict",
+        "messages_tab_disabled",
+        "restricted_action",
+        "restricted_action_read_only_channel",
+        "restricted_action_thread_locked",
+        "restricted_action_thread_only_channel",
+        "restricted_action_non_threadable_channel",
+        "team_not_found",
+        "metadata_too_large",
+        "invalid_metadata_format",
+        "metadata_must_be_sent_from_app",
+        "message_limit_exceeded",
+        "slack_connect_canvas_sharing_blocked",
+        "slack_connect_file_link_sharing_blocked",
+        "too_many_attachments",
+        "not_authed",
+        "invalid_auth",
+        "account_inactive",
+        "token_revoked",
+        "token_expired",
+        "missing_scope",
+        "no_permission",
+        "org_login_required",
+        "ekm_access_denied",
+        "team_access_not_granted",
+        "fatal_error",
+        "internal_error",
+        "request_timeout",
+        "service_unavailable",
+        "team_added_to_org",
+        "message_not_found",
+        "cant_update_message",
+        "edit_window_closed",
+        "msg_too_long",
+        "block_mismatch",
+        "streaming_state_conflict",
+        "is_inactive",
+        "update_failed",
+        "user_not_in_channel",
+        "thread_not_found",
+        "not_allowed_token_type",
+    ] {
+        assert_ne!(verdict(code), Verdict::Unknown, "{code}");
+    }
 }

@@ -11,7 +11,7 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
-use super::workspace::{Bot, Channel, Seed, User};
+use super::workspace::{Bot, Channel, Group, Seed, User};
 use crate::domain::{Lang, Person, TeamId, UserId};
 use crate::records::Records;
 use crate::sales::search_form;
@@ -19,6 +19,8 @@ use crate::words::page as words;
 
 /// The farm's workspace.
 pub const TEAM: &str = "T0HINATA";
+/// The workspace of a market that shares a channel with the farm.
+const MARKET: &str = "T0MIHON";
 
 const CUSTOMERS: &str = include_str!("sample/customers.csv");
 const PRODUCTS: &str = include_str!("sample/products.csv");
@@ -39,7 +41,7 @@ fn rows<const N: usize>(csv: &'static str) -> impl Iterator<Item = [&'static str
 /// The people and channels of the farm's workspace.
 pub fn seed() -> Seed {
     let team = TeamId::new(TEAM);
-    let users: Vec<User> = rows::<8>(STAFF)
+    let mut users: Vec<User> = rows::<8>(STAFF)
         .map(|[id, name, real_name, role, _, locale, zone, title]| User {
             locale: locale.into(),
             tz: zone.parse::<Tz>().ok(),
@@ -60,9 +62,24 @@ pub fn seed() -> Seed {
         .map(|[id, ..]| id)
         .chain([bot.user.as_str()])
         .collect();
-    let channels =
+    let mut channels =
         vec![Channel::public("C0HANBAI", "販売", &everybody), Channel::private("C0CHOKUHAN", "直販チーム", &direct)];
-    Seed { team, team_name: "ひなた農園".into(), users, channels, bot }
+    // A channel shared with a market of another workspace: who of its people may do what is the bot's question.
+    let market = User::new(&TeamId::new(MARKET), "U0OKUBO", "okubo", "大久保 実").titled("みほん青果市場（社外）");
+    let shared = ["U0MORI", "U0KUDO", "U0NISHI", market.id.as_str(), bot.user.as_str()];
+    channels.push(Channel::public("C0ICHIBA", "みほん市場連絡", &shared).shared());
+    users.push(market);
+    let group = |id: &str, handle: &str, name: &str, members: &[&str]| Group {
+        id: id.into(),
+        handle: handle.into(),
+        name: name.into(),
+        members: members.iter().map(|m| UserId::new(*m)).collect(),
+    };
+    let groups = vec![
+        group("S0HANBAI", "hanbai", "販売担当", &["U0AOKI", "U0KUDO", "U0EMMA"]),
+        group("S0MANAGER", "managers", "マネージャー", &["U0MORI", "U0LIAM"]),
+    ];
+    Seed { team, team_name: "ひなた農園".into(), users, channels, bot, groups }
 }
 
 /// Requests to try, in the person's language.
@@ -366,7 +383,10 @@ mod tests {
     #[test]
     fn the_farm_has_the_people_and_customers_it_promises() {
         let seed = seed();
-        assert_eq!(seed.users.len(), 11);
+        assert_eq!(seed.users.len(), 12);
+        assert_eq!(seed.users.iter().filter(|u| u.team_id != seed.team).count(), 1);
+        assert!(seed.channels.iter().any(|c| c.is_ext_shared) && seed.channels.iter().any(|c| c.is_private));
+        assert!(seed.groups.iter().flat_map(|g| &g.members).all(|m| seed.users.iter().any(|u| u.id == *m)));
         assert!(seed.users.iter().all(|u| u.tz.is_some() && !u.title.is_empty()));
         assert_eq!(seed.users.iter().filter(|u| u.is_restricted).count(), 1);
         let zones: BTreeSet<_> = seed.users.iter().filter_map(|u| u.tz).map(|z| z.name()).collect();

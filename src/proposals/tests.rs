@@ -27,6 +27,7 @@ fn new(call_index: u32) -> New {
             price: Yen(600),
             date_sales: NaiveDate::from_ymd_opt(2026, 11, 30).unwrap(),
         },
+        grounds: crate::domain::Grounds::default(),
         expiry: LEASE,
     }
 }

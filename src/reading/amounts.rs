@@ -26,16 +26,19 @@ const VAGUE_BEFORE: &str = "数何幾";
 pub(super) fn amounts(text: &Folded, dates: &[Range<usize>]) -> Vec<(Range<usize>, Amount)> {
     let mut prices: Vec<Price> = Vec::new();
     let mut dates = Taken::new(dates);
-    let mut i = 0;
+    let (mut i, mut ended) = (0, usize::MAX - 1);
     while let Some(c) = text.at(i) {
         let date = dates.after(i);
         if let Some(date) = date.filter(|d| d.contains(&i)) {
             i = date.end;
+            ended = i;
             continue;
         }
+        // 11/24,600円: the comma ends the date.
+        let fresh = text.before(i) == Some(',') && i == ended + 1;
         let inner = c.is_ascii_alphabetic() && text.before(i).is_some_and(|c| c.is_ascii_alphabetic());
         let begins = !inner && may_begin(c);
-        let found = if begins { pair(text, i).or_else(|| price(text, i).map(|p| vec![p])) } else { None };
+        let found = if begins { pair(text, i).or_else(|| price(text, i, fresh).map(|p| vec![p])) } else { None };
         // "yen 二月" is no amount.
         let free = |p: &Price| date.is_none_or(|d| p.to <= d.start);
         match found.filter(|prices| prices.iter().all(free)) {
@@ -92,7 +95,7 @@ fn number_at(text: &Folded, i: usize, currency: bool) -> Option<Number> {
 }
 
 /// One amount.
-fn price(text: &Folded, i: usize) -> Option<Price> {
+fn price(text: &Folded, i: usize, fresh: bool) -> Option<Price> {
     let (sign, at) = match text.any_at(i, &SIGNS) {
         Some((sign, at)) if is_sign(text, i, sign) => (true, at),
         _ => (false, i),
@@ -114,7 +117,7 @@ fn price(text: &Folded, i: usize) -> Option<Price> {
     if vague || units::other_currency_before(text, start) {
         return None;
     }
-    let number = number_at(text, start, before.is_some())?;
+    let number = number_at(text, start, before.is_some() || fresh)?;
     let after = units::yen_after(text, number.end).or_else(|| units::yen_after(text, text.skip_spaces(number.end)));
     // 3万円台: somewhere from there on.
     if after.is_some_and(|end| text.word_at(end, "台").is_some()) {

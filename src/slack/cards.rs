@@ -4,10 +4,11 @@
 //! can format, link, ping or press anything, nor look like another line of the card; a button carries the proposal's id
 //! and nothing else. A receipt is drawn from what the sales server stored, never from what a model said.
 
+use chrono::NaiveDate;
 use serde_json::{Value, json};
 
 use super::text::{Body, clamp, escape, escaped_clamp, one_line};
-use crate::domain::{Lang, Proposal, ProposalState, Write};
+use crate::domain::{Ground, Grounds, Lang, Proposal, ProposalState, TaxNote, Write, Yen};
 use crate::words::cards as words;
 
 /// The confirm button's `action_id`.
@@ -28,6 +29,9 @@ const LINE_VALUE: usize = 2900;
 const TEXT_BYTES: usize = 4000;
 /// A value in the `text` field, so that none crowds out the others.
 const TEXT_VALUE_BYTES: usize = 1600;
+
+/// Other readings shown at most; a person with more has to say it in full anyway.
+const READINGS: usize = 3;
 
 /// What a card is drawn from.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +64,9 @@ pub fn render(card: &Card<'_>) -> Body {
                 (words::date(lang), words::day(lang, *date_sales)),
             ]);
             sheet.line(&words::products(lang), products);
+            if has_buttons {
+                sheet.notes(&grounds(lang, &proposal.grounds, *price, *date_sales));
+            }
         }
         Write::CancelSale {
             code_sales,
@@ -89,6 +96,43 @@ pub fn render(card: &Card<'_>) -> Body {
         sheet.buttons(proposal);
     }
     sheet.finish()
+}
+
+/// How the values were come by: read in the person's words, assumed, or at odds with them. For who decides, so only
+/// while there is something to decide.
+fn grounds(lang: Lang, grounds: &Grounds, price: Yen, day: NaiveDate) -> Vec<String> {
+    let said = |words: &str| clamp(&one_line(words), BUTTON);
+    let days = |days: &[NaiveDate]| {
+        let all: Vec<String> = days.iter().take(READINGS).map(|d| words::day(lang, *d)).collect();
+        all.join(words::or(lang).as_str())
+    };
+    let amounts = |yen: &[Yen]| {
+        let all: Vec<String> = yen.iter().take(READINGS).map(|y| words::money(lang, *y)).collect();
+        all.join(words::or(lang).as_str())
+    };
+    let shown = words::day(lang, day);
+    let date = grounds.date.as_ref().map(|ground| match ground {
+        Ground::Words { words: w, also } if also.is_empty() => words::read_as(lang, said(w), shown),
+        Ground::Words { words: w, also } => words::read_as_or(lang, said(w), shown, days(also)),
+        Ground::Part { words: w } => words::day_within(lang, said(w), shown),
+        Ground::Default => words::day_assumed(lang),
+        Ground::Unsaid => words::day_unsaid(lang, shown),
+        Ground::Differs { words: w, says } if says.is_empty() => words::no_such_day(lang, said(w), shown),
+        Ground::Differs { words: w, says } => words::differs(lang, said(w), days(says), shown),
+    });
+    let shown = words::money(lang, price);
+    let amount = grounds.price.as_ref().map(|ground| match ground {
+        Ground::Words { words: w, also } if also.is_empty() => words::read_as(lang, said(w), shown),
+        Ground::Words { words: w, also } => words::read_as_or(lang, said(w), shown, amounts(also)),
+        Ground::Part { .. } | Ground::Default | Ground::Unsaid => words::amount_unsaid(lang, shown),
+        Ground::Differs { words: w, says } if says.is_empty() => words::no_such_amount(lang, said(w), shown),
+        Ground::Differs { words: w, says } => words::differs(lang, said(w), amounts(says), shown),
+    });
+    let tax = grounds.tax.map(|tax| match tax {
+        TaxNote::Included => words::tax_included(lang),
+        TaxNote::Excluded => words::tax_excluded(lang),
+    });
+    [date, amount, tax].into_iter().flatten().collect()
 }
 
 /// The number of the registered or cancelled sale, as the sales server returned it.
@@ -203,6 +247,9 @@ impl Sheet {
     }
 
     fn notes(&mut self, notes: &[String]) {
+        if notes.is_empty() {
+            return;
+        }
         let elements: Vec<Value> = notes.iter().map(|note| plain_text(note, FIELD)).collect();
         self.text.extend(notes.iter().map(|note| escape(note)));
         self.block("context", json!({ "elements": elements }));

@@ -266,7 +266,9 @@ impl Client {
                 args.push(("cursor", &cursor));
             }
             let answer = self.get("conversations.replies", &args).await?;
-            let messages = answer.get("messages").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+            let Some(messages) = answer.get("messages").and_then(Value::as_array) else {
+                return Err(SlackError::Uncertain("the answer has no messages".into()));
+            };
             let ours = messages.iter().find(|m| {
                 m.pointer("/metadata/event_type").and_then(Value::as_str) == Some(OUTBOX_EVENT)
                     && m.pointer("/metadata/event_payload/key").and_then(Value::as_str) == Some(key)
@@ -276,6 +278,9 @@ impl Client {
             }
             match string(&answer, "/response_metadata/next_cursor") {
                 Some(next) => cursor = next,
+                None if answer.get("has_more").and_then(Value::as_bool) == Some(true) => {
+                    return Err(SlackError::Uncertain("the thread goes on and there is no cursor".into()));
+                }
                 None => return Ok(None),
             }
         }

@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use chrono_tz::Tz;
+use serde::Deserialize;
 use tokio::time::{Instant, timeout};
 
 use crate::agent::Asker;
@@ -49,14 +50,37 @@ pub enum Refusal {
     Unknown,
 }
 
+/// `[company]`: what holds for everybody whose profile or words do not say otherwise.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Company {
+    /// The zone of sale numbers, and of people whose Slack profile has none.
+    pub zone: Tz,
+    /// The language of people whose Slack profile has none.
+    pub language: Lang,
+    /// The month in which the fiscal year begins, 1 to 12: what 今年度 and Q2 mean.
+    #[serde(deserialize_with = "month")]
+    pub fiscal_year_start: u32,
+}
+
+impl Default for Company {
+    fn default() -> Self {
+        Self { zone: Tz::Asia__Tokyo, language: Lang::Ja, fiscal_year_start: 4 }
+    }
+}
+
+fn month<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    let month = u32::deserialize(from)?;
+    if (1..=12).contains(&month) { Ok(month) } else { Err(serde::de::Error::custom("a month is 1 to 12")) }
+}
+
 /// Finds out who is asking.
 #[derive(Debug)]
 pub struct Askers {
     records: Records,
     slack: Client,
     clock: Clock,
-    /// The company's language and zone, for people whose profile does not say.
-    company: (Lang, Tz),
+    company: Company,
     people: Mutex<HashMap<Person, Kept>>,
 }
 
@@ -108,7 +132,7 @@ fn is_recent(at: Option<Instant>) -> bool {
 
 impl Askers {
     /// Over a store and a Slack client.
-    pub fn new(records: Records, slack: Client, clock: Clock, company: (Lang, Tz)) -> Self {
+    pub fn new(records: Records, slack: Client, clock: Clock, company: Company) -> Self {
         Self { records, slack, clock, company, people: Mutex::default() }
     }
 
@@ -118,7 +142,7 @@ impl Askers {
     /// When the store does not answer.
     pub async fn admit(&self, who: &Person) -> Result<Result<Asker, (Refusal, Lang)>, sqlx::Error> {
         let (record, seen) = tokio::join!(staff::find(self.records.read(), who), self.profile(who));
-        let lang = seen.as_ref().map_or(self.company.0, |seen| seen.lang);
+        let lang = seen.as_ref().map_or(self.company.language, |seen| seen.lang);
         let refusal = match (record?, seen) {
             (_, Some(Seen { standing: Standing::Guest, .. })) => Refusal::Guest,
             (_, Some(Seen { standing: Standing::External, .. })) => Refusal::External,
@@ -134,6 +158,7 @@ impl Askers {
                     departments: record.departments,
                     lang: seen.lang,
                     zone: seen.zone,
+                    fiscal_start: self.company.fiscal_year_start,
                 }));
             }
         };
@@ -147,7 +172,7 @@ impl Askers {
             Some(seen) => Some(seen),
             None => self.glance(who).await,
         };
-        seen.map_or_else(|| (self.company.0, who.user.to_string()), |seen| (seen.lang, seen.name))
+        seen.map_or_else(|| (self.company.language, who.user.to_string()), |seen| (seen.lang, seen.name))
     }
 
     /// Whether Slack is known to say that this is a guest or somebody of another organisation, within half a second.
@@ -179,7 +204,7 @@ impl Askers {
         if kept.is_fresh() || is_recent(kept.failed) {
             return kept.seen();
         }
-        let (lang, zone) = self.company;
+        let Company { language: lang, zone, .. } = self.company;
         let seen = match timeout(TURN_WAITS, self.slack.user(&who.user)).await {
             Ok(Ok(profile)) => read(&profile, who, lang, zone),
             Ok(Err(SlackError::Rejected { error, .. })) if is_stranger(&error) => {
@@ -290,7 +315,7 @@ mod tests {
             };
             staff::put(&mut records.durable().acquire().await.unwrap(), &staff).await.unwrap();
             let client = Client::new(&base, Secret::new("xoxb-test"), Duration::from_secs(10)).unwrap();
-            let askers = Askers::new(records, client, Clock::system(), (Lang::Ja, Tokyo));
+            let askers = Askers::new(records, client, Clock::system(), Company { zone: Tokyo, ..Company::default() });
             Self { askers, slack, calls, _dir: dir }
         }
 

@@ -6,12 +6,15 @@ use chrono::{Datelike, NaiveDate};
 use serde_json::Value;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::agent::Footer;
+use crate::agent::{Footer, Spoken};
 use crate::domain::{Lang, Person};
 use crate::words::{replies, work};
 
 /// The longest argument shown, in graphemes: the line is a reminder, not a record.
 const MAX_WORD: usize = 20;
+
+/// Readings named at most.
+const READINGS: usize = 2;
 
 /// The lines under a turn's answer: each tool use once, then what the turn wrote, which is never anything: only a press
 /// writes. `cards` is the number of cards that wait; `shortened` tells that older messages were left out.
@@ -51,6 +54,9 @@ fn one(lang: Lang, footer: &Footer) -> String {
         line.push_str(" · ");
         line.push_str(&period);
     }
+    if let Some(spoken) = &footer.spoken {
+        line.push_str(&said(lang, spoken));
+    }
     if footer.arguments.get("include_cancelled").and_then(Value::as_bool) == Some(true) {
         line.push_str(" · ");
         line.push_str(&replies::with_cancelled(lang));
@@ -59,6 +65,18 @@ fn one(lang: Lang, footer: &Footer) -> String {
         line.push_str(&replies::tool_gave_nothing(lang));
     }
     line
+}
+
+/// The asker's words for the period, or that they say another one.
+fn said(lang: Lang, spoken: &Spoken) -> String {
+    match &spoken.instead {
+        None => replies::period_said(lang, &spoken.words),
+        Some(readings) if readings.is_empty() => replies::period_is_none(lang, &spoken.words),
+        Some(readings) => {
+            let all = readings.iter().take(READINGS).filter_map(|r| period(lang, r.start(), r.end()));
+            replies::period_differs(lang, &spoken.words, all.collect::<Vec<_>>().join(" / "))
+        }
+    }
 }
 
 /// Days in a line: a second one of the same year without the year, an open end said as such.
@@ -102,11 +120,12 @@ mod tests {
 
     use super::*;
     use crate::domain::ToolCall;
+    use crate::reading::Reading;
 
     fn footer(tool: &str, arguments: Value, period: Option<(&str, &str)>, ok: bool) -> Footer {
         let day = |day: &str| (!day.is_empty()).then(|| day.parse().unwrap());
         let period = period.map(|(begin, end)| (day(begin), day(end)));
-        Footer { tool: tool.into(), arguments: arguments.as_object().unwrap().clone(), period, ok }
+        Footer { tool: tool.into(), arguments: arguments.as_object().unwrap().clone(), period, spoken: None, ok }
     }
 
     #[test]
@@ -174,9 +193,30 @@ mod tests {
             (json!({"status": "error", "data": {"code": "not_allowed"}}).to_string(), "販売検索 0002（結果なし）"),
             ("{\"data\": {\"sales\": [… [cut".to_owned(), "販売検索 0002"),
         ] {
-            assert_eq!(one(Lang::Ja, &Footer::from_result(&read, &content)), line, "{content}");
+            assert_eq!(one(Lang::Ja, &Footer::from_result(&read, &content).unwrap()), line, "{content}");
         }
         let write = call("add_sale", json!({"code_customer": "0002"}));
         assert_eq!(one(Lang::Ja, &Footer::prepared(&write)), "販売登録の準備 0002");
+    }
+
+    #[test]
+    fn a_period_shows_the_words_it_came_from_or_that_they_say_another() {
+        let week = Some(("2026-11-16", "2026-11-22"));
+        let spoken = |words: &str, instead: Option<Vec<Reading>>| Some(Spoken { words: words.into(), instead });
+        let line = |lang, spoken| {
+            one(lang, &Footer { spoken, ..footer("get_sales", json!({"code_customer": "0002"}), week, true) })
+        };
+        let other = Reading::Range("2026-11-09".parse().unwrap(), "2026-11-15".parse().unwrap());
+        insta::assert_snapshot!(line(Lang::Ja, spoken("先週", None)), @"販売検索 0002 · 2026-11-16〜11-22（「先週」）");
+        insta::assert_snapshot!(line(Lang::En, spoken("last week", None)), @"sales search 0002 · 2026-11-16 to 11-22 (“last week”)");
+        insta::assert_snapshot!(line(Lang::Ja, spoken("先々週", Some(vec![other]))), @"販売検索 0002 · 2026-11-16〜11-22（⚠ 「先々週」は 2026-11-09〜11-15 と読めます）");
+        insta::assert_snapshot!(line(Lang::En, spoken("2月30日", Some(Vec::new()))), @"sales search 0002 · 2026-11-16 to 11-22 (⚠ “2月30日” is not a valid date)");
+    }
+
+    #[test]
+    fn a_call_that_the_host_held_back_is_no_use_of_a_tool() {
+        let call = ToolCall { id: "c".into(), name: "get_sales".into(), arguments: serde_json::Map::new() };
+        let held = r#"{"status":"error","data":{"code":"words_differ","error":"Not run."},"not_run":true}"#;
+        assert_eq!(Footer::from_result(&call, held), None);
     }
 }

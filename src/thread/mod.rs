@@ -2,7 +2,8 @@
 //!
 //! [`queue`] stores jobs and hands them out under a lease, [`worker`] runs them, [`turn`] answers one message,
 //! [`history`] is what was said, [`press`] stores a press and [`click`] carries it out (it needs no lease: the
-//! proposal's row is the lock), [`continuation`] begins what remained of a request.
+//! proposal's row is the lock), [`continuation`] begins what remained of a request. [`trace`] shows all of it to the
+//! curious.
 
 pub mod asker;
 pub mod claims;
@@ -12,5 +13,6 @@ pub mod footer;
 pub mod history;
 pub mod press;
 pub mod queue;
+pub mod trace;
 pub mod turn;
 pub mod worker;

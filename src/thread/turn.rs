@@ -13,7 +13,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::agent::{Agent, Asker, Budget, Draft, Footer, Item, Limits, Session, Step, Stop, Usage};
+use crate::agent::{self, Agent, Asker, Budget, Draft, Footer, Heard, Item, Limits, Session, Step, Stop, Usage};
 use crate::domain::{Lang, Person, Proposal, ProposalState, ThreadKey, TurnId, Write};
 use crate::outbox::{self, Driven, Outbox, Place};
 use crate::proposals::{self, New, Slot};
@@ -190,6 +190,10 @@ impl Turns {
                 return self.refuse(message, Refusal::External, asker.lang).await;
             }
             Ok(asker) => asker,
+            // An administrator of ours cannot register somebody of another organisation: do not send them to one.
+            Err((Refusal::NotRegistered, lang)) if message.sender.team != message.thread.team => {
+                return self.refuse(message, Refusal::External, lang).await;
+            }
             Err((refusal, lang)) => return self.refuse(message, refusal, lang).await,
         };
         // A turn that is run again was counted when it was first run.
@@ -274,6 +278,8 @@ impl Turns {
         let loaded = history::load(&self.work, run.thread, run.turn, self.settings.history_tokens).await?;
         let limits = self.agent.limits();
         let mut round = loaded.next_round;
+        // For the line under the answer: which words each period came from.
+        let heard = Heard::of(run.asker, &begin, &[]);
         let fresh = round == 1 && loaded.answer.is_none();
         let mut budget = if fresh && run.depth == 0 { Budget::fresh(limits) } else { self.budget(run, limits).await? };
         budget.rounds_left = budget.rounds_left.saturating_sub(round - 1);
@@ -287,6 +293,7 @@ impl Turns {
         known.extend(so_far.iter().cloned());
         let mut done = footers_of(&so_far);
         if let Some(answer) = loaded.answer {
+            let done = agent::with_words(&heard, done);
             return Ok(stored(answer, done, known, loaded.shortened));
         }
 
@@ -309,6 +316,7 @@ impl Turns {
                 }
                 Step::Final { text, departments, stop, usage: spent } => {
                     usage = usage.plus(spent);
+                    let done = agent::with_words(&heard, done);
                     break Outcome { text, departments, stop, done, known, shortened: loaded.shortened };
                 }
             }
@@ -390,6 +398,7 @@ impl Turns {
                 requester: run.asker.person.clone(),
                 lang: run.asker.lang,
                 write,
+                grounds: draft.grounds.clone(),
                 expiry: self.expiry,
             };
             let proposal = proposals::create(&mut tx, &new).await?;
@@ -552,7 +561,7 @@ fn footers_of(items: &[Item]) -> Vec<Footer> {
                     Item::Result { call_id, content, .. } if *call_id == call.id => Some(content),
                     _ => None,
                 })?;
-                Some(Footer::from_result(call, result))
+                Footer::from_result(call, result)
             }
             _ => None,
         })

@@ -26,6 +26,55 @@ words! {
     /// A customer by name and code.
     name_and_code(name, code) { ja: "{name}（{code}）", en: "{name} ({code})" }
 
+    /// How words of the person were read.
+    read_as(words, value) { ja: "「{words}」→ {value}", en: "“{words}” → {value}" }
+    /// How words with several meanings were read.
+    read_as_or(words, value, others) {
+        ja: "「{words}」→ {value}（{others}とも読めます。違う場合は登録せずに、書き直してご依頼ください）",
+        en: "“{words}” → {value} (it can also mean {others}; if so, don't register and ask again)",
+    }
+    /// Between several readings.
+    or() { ja: "、", en: " or " }
+    /// A day taken from a period.
+    day_within(words, day) {
+        ja: "「{words}」のうち {day} としています。ご確認ください。",
+        en: "{day} is one day of “{words}”. Please check it.",
+    }
+    /// The day was not said.
+    day_assumed() { ja: "日付の指定がないため、今日の日付にしています。", en: "No date was given, so it is today's." }
+    /// The day was not said, and it is not today.
+    day_unsaid(day) {
+        ja: "⚠ {day} という日付はメッセージから読み取れませんでした。ご確認ください。",
+        en: "⚠ Your message does not seem to say {day}. Please check the date.",
+    }
+    /// A value at odds with the words.
+    differs(words, says, value) {
+        ja: "⚠ 「{words}」は {says} と読めますが、このカードは {value} です。ご確認ください。",
+        en: "⚠ “{words}” reads as {says}, but this card says {value}. Please check it.",
+    }
+    /// A day that words which are no day became.
+    no_such_day(words, day) {
+        ja: "⚠ 「{words}」という日付はありません。このカードは {day} です。ご確認ください。",
+        en: "⚠ “{words}” is not a valid date; this card says {day}. Please check it.",
+    }
+    /// The amount was not said.
+    amount_unsaid(amount) {
+        ja: "⚠ {amount} という金額はメッセージから読み取れませんでした。ご確認ください。",
+        en: "⚠ Your message does not seem to say {amount}. Please check the amount.",
+    }
+    /// An amount that words which are no amount became.
+    no_such_amount(words, amount) {
+        ja: "⚠ 「{words}」は金額として読み取れません。このカードは {amount} です。ご確認ください。",
+        en: "⚠ “{words}” is not a valid amount; this card says {amount}. Please check it.",
+    }
+    /// What the words say of the tax.
+    tax_included() { ja: "税込みと書かれています（税の計算はしていません）。", en: "Your message says tax is included (no tax was worked out)." }
+    /// What the words say of the tax.
+    tax_excluded() {
+        ja: "税抜きと書かれています（税の計算はしていません）。",
+        en: "Your message says tax is not included (no tax was worked out).",
+    }
+
     /// The label of the confirm button.
     confirm() { ja: "登録する", en: "Register" }
     /// The label of the other button beside [`confirm`].

@@ -26,3 +26,4 @@ pub mod playground;
 pub mod presses;
 pub mod replies;
 pub mod work;
+pub mod workspace;

@@ -101,6 +101,12 @@ words! {
     period(begin, end) { ja: "{begin}〜{end}", en: "{begin} to {end}" }
     /// A period without an end.
     period_from(begin) { ja: "{begin}〜", en: "from {begin}" }
+    /// Behind a period: the words it came from.
+    period_said(words) { ja: "（「{words}」）", en: " (“{words}”)" }
+    /// Behind a period that is not what the words say.
+    period_differs(words, says) { ja: "（⚠ 「{words}」は {says} と読めます）", en: " (⚠ “{words}” reads as {says})" }
+    /// Behind a period made from words that are no valid date.
+    period_is_none(words) { ja: "（⚠ 「{words}」という日付はありません）", en: " (⚠ “{words}” is not a valid date)" }
     /// A period without a beginning.
     period_until(end) { ja: "〜{end}", en: "until {end}" }
     /// Whose registrations were listed; follows the tool's name.

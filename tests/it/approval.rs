@@ -4,9 +4,12 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use futures::future::join_all;
+use sales_concierge::domain::{ChannelId, MessageTs, TeamId, ThreadKey};
 use sales_concierge::playground::sample;
 use sales_concierge::playground::workspace::Fault;
+use sales_concierge::thread::trace;
 use sales_concierge::words::cards as words;
+use sales_concierge::work::Work;
 use serde_json::json;
 
 use crate::harness::desk::{LOOK, RawPress, proposal};
@@ -587,4 +590,35 @@ async fn a_card_that_slack_will_not_show_ends_and_its_person_is_told() {
     rig.says(&place, "確認カードを表示できなかった").await;
     rig.settles().await;
     assert_eq!(rig.count("SELECT count(*) FROM proposals WHERE state = 'expired'").await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_happened_underneath_can_be_looked_at_without_any_secret_in_it() {
+    let rig = Rig::with_clerk(&[]).await;
+    let (place, card) = rig.offered().await;
+    rig.confirm(AOKI, &card).await;
+    rig.becomes(&card, "販売を登録しました").await;
+    rig.settles().await;
+    let records = rig.records().await;
+    let work = Work::open(&rig.data_dir().join("work.sqlite")).await.unwrap();
+    let thread = ThreadKey {
+        team: TeamId::new(sample::TEAM),
+        channel: ChannelId::new(&place.channel),
+        root: MessageTs::new(&place.root),
+    };
+    let steps = trace::of(&records, &work, &thread).await.unwrap();
+    let kinds: Vec<&str> = steps.iter().map(|s| s.kind).collect();
+    for kind in ["said", "call", "result", "answer", "proposed", "press", "decided", "settled", "message"] {
+        assert!(kinds.contains(&kind), "{kind} missing in {kinds:?}");
+    }
+    assert!(steps.is_sorted_by_key(|s| s.at));
+    let settled = steps.iter().find(|s| s.kind == "settled").unwrap();
+    assert_eq!(settled.detail["state"], "done");
+    assert!(settled.detail["code_sales"].as_str().unwrap().starts_with('S'), "{settled:?}");
+    let all = serde_json::to_string(&steps).unwrap();
+    for secret in [proposal(&card).as_str(), "/response/", "xoxb-", "eyJ"] {
+        assert!(!all.contains(secret), "{secret} stands in {all}");
+    }
+    work.close().await;
+    records.close().await;
 }

@@ -280,3 +280,87 @@ async fn what_was_fetched_for_one_person_is_not_shown_to_the_model_for_another_w
     );
     no_faults(&rig);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_week_is_told_to_the_model_once_and_the_right_one_answers() {
+    let rig = Rig::start().await;
+    let (begin, end) = last_week(today());
+    let week = |shift: i64| {
+        let by = chrono::TimeDelta::days(shift);
+        json!({"code_customer": "0002", "date_sales_begin_str": (begin + by).to_string(), "date_sales_end_str": (end + by).to_string()})
+    };
+    // A week that begins on Sunday, as models like to have it.
+    rig.model.script([
+        Say::call("get_sales", week(-1)),
+        Say::call("get_sales", week(0)),
+        Say::text("先週の販売です。"),
+    ]);
+    let place = rig.dm(AOKI, "0002の先週の販売を教えて").await;
+    let answer = shown(&rig.answer(&place, 1).await);
+    let requests = rig.model.requests();
+    let hint = format!("“先週” is {begin} (Mon) to {end} (Sun)");
+    assert!(notes(&requests[0]).iter().any(|n| n.contains(&hint)), "{:?}", notes(&requests[0]));
+    assert_eq!(results(&requests[1])[0]["data"]["code"], "words_differ");
+    assert!(answer.contains(&format!("{begin}〜")) && answer.contains("（「先週」）"), "{answer}");
+    assert!(!answer.contains('⚠') && !answer.contains(&(begin.pred_opt().unwrap()).to_string()), "{answer}");
+    assert_eq!(rig.count("SELECT count(*) FROM audit WHERE tool = 'get_sales'").await, 1, "the wrong one was not run");
+    no_faults(&rig);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_insists_gets_its_call_and_the_person_sees_the_difference() {
+    let rig = Rig::start().await;
+    let (begin, end) = last_week(today());
+    let wrong = json!({"code_customer": "0002", "date_sales_begin_str": (begin - Days::new(1)).to_string(), "date_sales_end_str": end.to_string()});
+    rig.model.script([
+        Say::call("get_sales", wrong.clone()),
+        Say::call("get_sales", wrong),
+        Say::text("先週の販売です。"),
+    ]);
+    let place = rig.dm(AOKI, "0002の先週の販売を教えて").await;
+    let answer = shown(&rig.answer(&place, 1).await);
+    assert!(answer.contains(&format!("（⚠ 「先週」は {begin}〜")), "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_card_at_odds_with_the_words_is_held_back_once_and_then_marked() {
+    let rig = Rig::start().await;
+    let tuesday = last_tuesday(today());
+    let sale = |day: NaiveDate, price: i64| {
+        let products = "かぼちゃ4個";
+        Say::call(
+            "add_sale",
+            json!({"code_customer": "0016", "products": products, "price": price, "date_sales_str": day.to_string()}),
+        )
+    };
+    let wrong = tuesday + Days::new(1);
+    rig.model.script([sale(wrong, 35_000), sale(wrong, 35_000), Say::text("カードをご確認ください。")]);
+    let words = "0016に先週の火曜日かぼちゃ4個を3万5千円で販売登録して";
+    let place = rig.dm(AOKI, words).await;
+    let card = shown(&rig.card(&place).await);
+    assert_eq!(results(&rig.model.requests()[1])[0]["data"]["code"], "words_differ");
+    assert!(card.contains(&format!("⚠ 「先週の火曜日」は {tuesday}（火） と読めますが")), "{card}");
+    assert!(card.contains("「3万5千円」→ 35,000円"), "{card}");
+    assert_eq!(rig.count("SELECT count(*) FROM proposals").await, 1, "what was held back is no proposal");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_card_shows_how_the_words_were_read_and_what_was_assumed() {
+    let rig = Rig::start().await;
+    let tuesday = last_tuesday(today());
+    let sale = |day: Option<NaiveDate>| {
+        let mut arguments = json!({"code_customer": "0016", "products": "かぼちゃ4個", "price": 600});
+        if let Some(day) = day {
+            arguments["date_sales_str"] = day.to_string().into();
+        }
+        Say::call("add_sale", arguments)
+    };
+    rig.model.script([sale(Some(tuesday)), Say::text("どうぞ。"), sale(None), Say::text("どうぞ。")]);
+    let place = rig.dm(AOKI, "0016に先週火曜日かぼちゃ4個600円で販売登録して").await;
+    let card = shown(&rig.card(&place).await);
+    assert!(card.contains(&format!("「先週火曜日」→ {tuesday}（火）")), "{card}");
+    assert!(!card.contains('⚠') && !card.contains("「600円」"), "what is plain needs no explanation: {card}");
+    let place = rig.dm(AOKI, "0016にかぼちゃ4個600円で販売登録して").await;
+    let card = shown(&rig.card(&place).await);
+    assert!(card.contains("日付の指定がないため、今日の日付にしています。"), "{card}");
+}

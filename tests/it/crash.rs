@@ -235,7 +235,11 @@ async fn k08_killed_before_the_press_is_stored_the_person_sees_it_and_presses_ag
 async fn k01_k02_killed_around_the_storing_of_a_message_slacks_retry_makes_one_turn() {
     for (point, stored) in [("http::event", 0), ("http::stored", 1)] {
         // Retries after 10 ms, 600 ms and 3 s.
-        let options = Options { env: vec![("FAILPOINTS", format!("{point}=panic"))], retry_scale: Some(0.01) };
+        let options = Options {
+            env: vec![("FAILPOINTS", format!("{point}=panic"))],
+            retry_scale: Some(0.01),
+            ..Options::default()
+        };
         let mut rig = Rig::with(options).await;
         rig.model.rule(clerk);
         let listen = rig.bot_url("").trim_start_matches("http://").to_owned();

@@ -18,6 +18,7 @@ mod invariants;
 mod page;
 mod playground;
 mod read;
+mod refusals;
 mod slack_edge;
 mod startup;
 mod tidy;

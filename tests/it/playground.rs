@@ -89,3 +89,57 @@ async fn a_newcomer_asks_registers_presses_and_finds_the_receipt_after_a_restart
     page.client.clone().close().await.expect("closed");
     playground.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_is_done_to_the_bot_from_the_page_there_is_one_sale_and_the_panel_tells_how() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let playground = Playground::start(dir.path()).await;
+    let page = Browser::at(&playground.url, false).await;
+    page.open("as=U0AOKI").await;
+    assert_eq!(page.run("return document.querySelector('#underneath').hidden").await, true, "closed at first");
+
+    page.click("#behind").await;
+    page.click(".chaos summary").await;
+    page.click("[data-chaos=deliver_twice]").await;
+    page.write("#text", "0016に先週火曜日かぼちゃ4個600円で販売登録して\u{E007}").await;
+    page.says("#thread-log", "（火）").await;
+    // The event went out twice; there is one card.
+    page.says(".steps", "message ×2").await;
+    for step in ["署名付きイベント", "モデル: ツール呼び出し", "登録の提案", "Web API"] {
+        page.says(".steps", step).await;
+    }
+    assert_eq!(
+        page.run("return document.querySelectorAll('#thread-log [data-action=proposal_confirm]').length").await,
+        1
+    );
+    page.picture("panel").await;
+
+    // Now the server that writes is killed, and the button is pressed twice.
+    page.click("[data-chaos=kill_sales_server]").await;
+    page.click("[data-chaos=press_twice]").await;
+    page.click("#thread-log [data-action=proposal_confirm]").await;
+    page.says("#thread-log", "販売を登録しました").await;
+    page.says(".steps", "提案の完了").await;
+    page.shows("return document.querySelectorAll('.steps .step').length > 8 && [...document.querySelectorAll('.steps b')].filter(b => b.textContent === '署名付き操作').length === 2").await;
+    page.picture("panel-receipt").await;
+    page.write("#thread-text", "0016の先週の販売は？\u{E007}").await;
+    page.says("#thread-log", "かぼちゃ4個").await;
+    let rows =
+        "[...document.querySelectorAll('#thread-log td')].filter(c => c.textContent.includes('かぼちゃ4個')).length";
+    page.shows(&format!("return {rows} > 0")).await;
+    assert_eq!(page.run(&format!("return {rows}")).await, 1, "one sale");
+
+    // Nothing on the panel lets anybody act: not the button's value, nor the address for replies.
+    page.run("document.querySelectorAll('.steps details').forEach(d => d.open = true)").await;
+    let text = page.run("return document.querySelector('.steps').innerText").await.as_str().expect("text").to_owned();
+    assert!(text.contains("X-Slack-Signature"), "{text}");
+    for secret in ["/response/", "xoxb-", "eyJ"] {
+        assert!(!text.contains(secret), "{secret} stands on the panel");
+    }
+    // Escape closes it and gives the focus back.
+    page.run("document.querySelector('#underneath summary').focus()").await;
+    page.keys("\u{E00C}").await;
+    page.shows("return document.querySelector('#underneath').hidden && document.activeElement.id === 'behind'").await;
+    page.close().await;
+    playground.stop().await;
+}

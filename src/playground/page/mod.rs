@@ -1,9 +1,13 @@
-//! The Slack-like page at `/`: people, channels, threads, buttons.
+//! The Slack-like page at `/`: people, conversations, threads, buttons, modals, Home.
 //!
 //! What it promises: it does what a person does in Slack's client and nothing else; every act goes through the
 //! workspace and reaches the bot as a signed request. Since the page speaks as anybody, it answers only to this machine
 //! and only to itself: other addresses, other host names (rebinding) and other origins are refused.
 
+mod acts;
+mod files;
+mod summary;
+mod underneath;
 mod view;
 
 use std::convert::Infallible;
@@ -16,7 +20,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::get;
 use axum::{Json, Router};
 use futures::Stream;
 use serde::Deserialize;
@@ -26,39 +30,26 @@ use tokio::sync::broadcast::error::RecvError;
 use super::workspace::{Hub, Refused};
 use crate::domain::UserId;
 
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
-connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-/// What a person can type in one message; Slack's composer stops earlier.
-const TYPED_CHARS: usize = 40_000;
-
 pub(crate) fn router(hub: Arc<Hub>) -> Router {
     Router::new()
-        .route("/", get(|| file("text/html; charset=utf-8", include_str!("index.html"))))
-        .route("/app.css", get(|| file("text/css; charset=utf-8", include_str!("app.css"))))
-        .route("/app.js", get(|| file("text/javascript; charset=utf-8", include_str!("app.js"))))
+        .merge(files::router())
         .route("/page/people", get(people))
         .route("/page/state", get(state))
+        .route("/page/history", get(history))
+        .route("/page/thread", get(thread))
+        .route("/page/delivered", get(delivered))
         .route("/page/events", get(events))
-        .route("/page/say", post(say))
-        .route("/page/press", post(press))
-        .route("/page/open", post(open))
+        .with_state(Arc::clone(&hub))
+        .merge(underneath::router(Arc::clone(&hub)))
+        .merge(acts::router(hub))
         .route_layer(middleware::from_fn(only_this_machine))
-        .with_state(hub)
 }
 
-async fn file(kind: &'static str, text: &'static str) -> Response {
-    let headers = [
-        (header::CONTENT_TYPE, kind),
-        (header::CACHE_CONTROL, "no-cache"),
-        (header::CONTENT_SECURITY_POLICY, POLICY),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "no-referrer"),
-    ];
-    (headers, text).into_response()
-}
-
-async fn only_this_machine(ConnectInfo(peer): ConnectInfo<SocketAddr>, request: Request, next: Next) -> Response {
+pub(in crate::playground) async fn only_this_machine(
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    request: Request,
+    next: Next,
+) -> Response {
     if peer.ip().to_canonical().is_loopback() && is_ours(request.headers()) {
         next.run(request).await
     } else {
@@ -75,16 +66,23 @@ fn is_ours(headers: &HeaderMap) -> bool {
     local && text(header::ORIGIN).is_none_or(|origin| origin.strip_prefix("http://") == Some(host))
 }
 
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let status = match self {
+            Self::NotInChannel | Self::NotYours | Self::Archived => StatusCode::FORBIDDEN,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Empty | Self::NotOffered => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::NotSupported => StatusCode::NOT_IMPLEMENTED,
+            _ => StatusCode::NOT_FOUND,
+        };
+        (status, Json(json!({"error": self.to_string()}))).into_response()
+    }
+}
+
 #[derive(Deserialize)]
 struct As {
     #[serde(rename = "as")]
     user: String,
-}
-
-impl IntoResponse for Refused {
-    fn into_response(self) -> Response {
-        (StatusCode::NOT_FOUND, Json(json!({"error": self.to_string()}))).into_response()
-    }
 }
 
 async fn people(State(hub): State<Arc<Hub>>) -> Json<Value> {
@@ -93,6 +91,40 @@ async fn people(State(hub): State<Arc<Hub>>) -> Json<Value> {
 
 async fn state(State(hub): State<Arc<Hub>>, Query(who): Query<As>) -> Result<Json<Value>, Refused> {
     view::state(&hub, &who.user).map(Json)
+}
+
+#[derive(Deserialize)]
+struct Before {
+    #[serde(rename = "as")]
+    user: String,
+    channel: String,
+    /// Messages older than this one are wanted.
+    before: String,
+}
+
+async fn history(State(hub): State<Arc<Hub>>, Query(page): Query<Before>) -> Result<Json<Value>, Refused> {
+    view::history(&hub, &page.user, &page.channel, &page.before).map(Json)
+}
+
+/// A message, or the thread that it begins.
+#[derive(Deserialize)]
+struct Thread {
+    #[serde(rename = "as")]
+    user: String,
+    channel: String,
+    ts: String,
+    /// Replies older than this one are wanted; without it the newest.
+    before: Option<String>,
+}
+
+async fn thread(State(hub): State<Arc<Hub>>, Query(page): Query<Thread>) -> Result<Json<Value>, Refused> {
+    view::thread(&hub, &page.user, &page.channel, &page.ts, page.before.as_deref()).map(Json)
+}
+
+/// Whether the bot has taken a message; `null` while nobody has tried to hand it over.
+async fn delivered(State(hub): State<Arc<Hub>>, Query(of): Query<Thread>) -> Result<Json<Value>, Refused> {
+    let taken = view::delivered(&hub, &of.user, &of.channel, &of.ts)?;
+    Ok(Json(json!({"taken": taken})))
 }
 
 /// Changes as they happen, as far as the person may see them. After a gap the page is told to load everything anew.
@@ -122,44 +154,6 @@ async fn events(
         }
     });
     Sse::new(stream).keep_alive(KeepAlive::default())
-}
-
-#[derive(Deserialize)]
-struct Say {
-    #[serde(rename = "as")]
-    user: String,
-    channel: String,
-    thread_ts: Option<String>,
-    /// As typed; `@handle` mentions somebody.
-    text: String,
-}
-
-async fn say(State(hub): State<Arc<Hub>>, Json(say): Json<Say>) -> Result<Json<Value>, Refused> {
-    let typed: String = say.text.chars().take(TYPED_CHARS).collect();
-    let text = hub.typed(&typed);
-    let ts = hub.say(&say.user, &say.channel, say.thread_ts.as_deref(), &text)?;
-    Ok(Json(json!({"ts": ts})))
-}
-
-#[derive(Deserialize)]
-struct Press {
-    #[serde(rename = "as")]
-    user: String,
-    channel: String,
-    ts: String,
-    block_id: String,
-    action_id: String,
-}
-
-async fn press(State(hub): State<Arc<Hub>>, Json(press): Json<Press>) -> Result<Json<Value>, Refused> {
-    view::visible(&hub, &press.user, &press.channel)?;
-    let outcome = hub.press(&press.user, &press.channel, &press.ts, Some(&press.block_id), &press.action_id).await?;
-    Ok(Json(json!({"warning": outcome.warning})))
-}
-
-async fn open(State(hub): State<Arc<Hub>>, Json(who): Json<As>) -> Result<Json<Value>, Refused> {
-    let channel = hub.open_dm(&UserId::new(who.user))?;
-    Ok(Json(json!({"channel": channel.id})))
 }
 
 #[cfg(test)]

@@ -1,4 +1,6 @@
-//! The methods that read: threads, conversations, people.
+//! The methods about conversations: what was said in them, what they are, and who is in them.
+
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,8 +14,9 @@ use super::web_api::{Answer, ApiError};
 use super::world::World;
 use crate::domain::UserId;
 
-pub(super) fn replies(hub: &Hub, args: &Args) -> Answer {
+pub(super) fn replies(hub: &Arc<Hub>, args: &Args) -> Answer {
     let channel = place(hub, args, "channel")?;
+    may_read(hub, &channel)?;
     let with_metadata = is_true(args.get("include_all_metadata"));
     let limit = int_arg(args, "limit").unwrap_or(1000).clamp(1, 1000);
     let inclusive = is_true(args.get("inclusive"));
@@ -60,7 +63,62 @@ pub(super) fn replies(hub: &Hub, args: &Args) -> Answer {
     })
 }
 
-fn read_cursor(cursor: &str) -> Option<String> {
+/// The app was granted the history of this kind of conversation.
+fn may_read(hub: &Hub, channel: &Channel) -> Result<(), ApiError> {
+    let scope = match channel.channel_type() {
+        "im" => "im:history",
+        "mpim" => "mpim:history",
+        "group" => "groups:history",
+        _ => "channels:history",
+    };
+    hub.granted(&[scope])
+}
+
+/// The roots of a conversation, newest first.
+pub(super) fn history(hub: &Arc<Hub>, args: &Args) -> Answer {
+    let channel = place(hub, args, "channel")?;
+    may_read(hub, &channel)?;
+    let limit = int_arg(args, "limit").unwrap_or(100).clamp(1, 999);
+    let inclusive = is_true(args.get("inclusive"));
+    let with_metadata = is_true(args.get("include_all_metadata"));
+    let before_cursor = match str_arg(args, "cursor").filter(|c| !c.is_empty()) {
+        Some(cursor) => Some(read_cursor(cursor).ok_or("invalid_cursor")?),
+        None => None,
+    };
+    let world = hub.world();
+    let within = |m: &&Message| {
+        let ts = m.ts.as_str();
+        let old = str_arg(args, "oldest").is_some_and(|o| ts < o || (ts == o && !inclusive));
+        let new = str_arg(args, "latest").is_some_and(|l| ts > l || (ts == l && !inclusive));
+        let seen = before_cursor.as_deref().is_some_and(|c| ts > c);
+        !m.is_reply() && !old && !new && !seen
+    };
+    let all = world.messages(channel.id.as_str());
+    let mut rest = all.into_iter().rev().filter(within);
+    let page: Vec<_> = rest.by_ref().take(limit).collect();
+    let next = rest.next().map(|m| STANDARD.encode(format!("next_ts:{}", m.ts)));
+    let messages: Vec<Value> = page
+        .into_iter()
+        .map(|m| {
+            let mut object = m.to_slack(&world.team, &world.bot, with_metadata);
+            let thread = world.thread(channel.id.as_str(), m.ts.as_str());
+            if let (Some(last), true) = (thread.last(), thread.len() > 1) {
+                object.insert("thread_ts".into(), m.ts.as_str().into());
+                object.insert("reply_count".into(), (thread.len() - 1).into());
+                object.insert("latest_reply".into(), last.ts.as_str().into());
+            }
+            Value::Object(object)
+        })
+        .collect();
+    Ok(match next {
+        Some(cursor) => {
+            json!({"messages": messages, "has_more": true, "response_metadata": {"next_cursor": cursor}})
+        }
+        None => json!({"messages": messages, "has_more": false}),
+    })
+}
+
+pub(super) fn read_cursor(cursor: &str) -> Option<String> {
     let text = String::from_utf8(STANDARD.decode(cursor).ok()?).ok()?;
     text.strip_prefix("next_ts:").map(str::to_owned)
 }
@@ -74,17 +132,22 @@ fn visible(world: &World, args: &Args) -> Result<Channel, ApiError> {
     Ok(channel.clone())
 }
 
-pub(super) fn info(hub: &Hub, args: &Args) -> Answer {
+pub(super) fn info(hub: &Arc<Hub>, args: &Args) -> Answer {
     let world = hub.world();
     let channel = visible(&world, args)?;
+    Ok(json!({"channel": described(&world, &channel)}))
+}
+
+fn described(world: &World, channel: &Channel) -> Value {
+    let kind = channel.channel_type();
     let mut object = json!({
         "id": channel.id,
-        "is_channel": !channel.is_im && !channel.is_private,
-        "is_group": !channel.is_im && channel.is_private,
-        "is_im": channel.is_im,
-        "is_mpim": false,
+        "is_channel": kind == "channel",
+        "is_group": kind == "group",
+        "is_im": kind == "im",
+        "is_mpim": kind == "mpim",
         "is_private": channel.is_private,
-        "is_archived": false,
+        "is_archived": channel.is_archived,
         "is_ext_shared": channel.is_ext_shared,
         "is_shared": channel.is_ext_shared,
         "is_member": channel.has(&world.bot.user),
@@ -100,10 +163,26 @@ pub(super) fn info(hub: &Hub, args: &Args) -> Answer {
             object.insert("name".into(), channel.name.clone().into());
         }
     }
-    Ok(json!({"channel": object}))
+    object
 }
 
-pub(super) fn members(hub: &Hub, args: &Args) -> Answer {
+pub(super) fn list(hub: &Arc<Hub>, args: &Args) -> Answer {
+    let world = hub.world();
+    let types: Vec<&str> = str_arg(args, "types").unwrap_or("public_channel").split(',').map(str::trim).collect();
+    let kind = |c: &Channel| match c.channel_type() {
+        "im" => "im",
+        "mpim" => "mpim",
+        "group" => "private_channel",
+        _ => "public_channel",
+    };
+    let seen = |c: &&Channel| types.contains(&kind(c)) && (!c.is_private || c.has(&world.bot.user));
+    let left_out = is_true(args.get("exclude_archived"));
+    let channels = world.channels().filter(seen).filter(|c| !(left_out && c.is_archived));
+    let channels: Vec<Value> = channels.map(|c| described(&world, c)).collect();
+    Ok(json!({"channels": channels, "response_metadata": {"next_cursor": ""}}))
+}
+
+pub(super) fn members(hub: &Arc<Hub>, args: &Args) -> Answer {
     let world = hub.world();
     let channel = visible(&world, args)?;
     let limit = int_arg(args, "limit").unwrap_or(100).clamp(1, 1000);
@@ -119,60 +198,17 @@ pub(super) fn members(hub: &Hub, args: &Args) -> Answer {
     Ok(json!({"members": page, "response_metadata": {"next_cursor": next.unwrap_or_default()}}))
 }
 
-pub(super) fn open(hub: &Hub, args: &Args) -> Answer {
+pub(super) fn open(hub: &Arc<Hub>, args: &Args) -> Answer {
+    if let Some(id) = str_arg(args, "channel") {
+        let known = hub.world().channel(id).is_some_and(|c| c.is_im || c.is_mpim);
+        return if known { Ok(json!({"channel": {"id": id}})) } else { Err("channel_not_found".into()) };
+    }
     let users: Vec<&str> = str_arg(args, "users").unwrap_or("").split(',').filter(|u| !u.is_empty()).collect();
     let channel = match users.as_slice() {
         [] => return Err("users_list_not_supplied".into()),
         [user] => hub.dm(&UserId::new(*user)).map_err(|_| "user_not_found")?,
-        // Group DMs do not exist in this workspace.
-        _ => return Err("not_enough_users".into()),
+        several if several.len() > 8 => return Err("too_many_users".into()),
+        several => hub.group_dm(several).map_err(|_| "user_not_found")?,
     };
     Ok(json!({"channel": {"id": channel.id}}))
-}
-
-pub(super) fn user_info(hub: &Hub, args: &Args) -> Answer {
-    let world = hub.world();
-    let id = str_arg(args, "user").unwrap_or("");
-    if id == world.bot.user.as_str() {
-        return Ok(json!({"user": {
-            "id": id, "team_id": world.team, "name": world.bot.name, "real_name": world.bot.real_name,
-            "deleted": false, "is_bot": true, "is_app_user": false, "is_restricted": false,
-            "is_ultra_restricted": false, "updated": 0,
-            "profile": {"real_name": world.bot.real_name, "display_name": world.bot.name, "team": world.team,
-                        "bot_id": world.bot.bot_id, "api_app_id": world.bot.app_id},
-        }}));
-    }
-    let user = world.user(id).ok_or("user_not_found")?;
-    let mut object = json!({
-        "id": user.id,
-        "team_id": user.team_id,
-        "name": user.name,
-        "real_name": user.real_name,
-        "deleted": user.deleted,
-        "is_admin": false,
-        "is_owner": false,
-        "is_primary_owner": false,
-        "is_restricted": user.is_restricted || user.is_ultra_restricted,
-        "is_ultra_restricted": user.is_ultra_restricted,
-        "is_stranger": false,
-        "is_bot": user.is_bot,
-        "is_app_user": false,
-        "updated": 0,
-        "profile": {
-            "real_name": user.real_name, "display_name": user.name, "title": user.title, "team": user.team_id,
-        },
-    });
-    if let Some(object) = object.as_object_mut() {
-        if let Some(zone) = user.tz {
-            use chrono::Offset;
-            let offset = hub.clock.now().with_timezone(&zone).offset().fix().local_minus_utc();
-            object.insert("tz".into(), zone.name().into());
-            object.insert("tz_label".into(), zone.name().into());
-            object.insert("tz_offset".into(), offset.into());
-        }
-        if is_true(args.get("include_locale")) {
-            object.insert("locale".into(), user.locale.clone().into());
-        }
-    }
-    Ok(json!({"user": object}))
 }

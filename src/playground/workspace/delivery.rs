@@ -1,7 +1,9 @@
 //! Signed requests to the bot: events with Slack's retries, presses without.
 
+use std::collections::HashMap;
+use std::pin::Pin;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Method, Request};
@@ -11,9 +13,10 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 use sha2::Sha256;
+use tokio::task::JoinHandle;
 
-use super::{Attempt, Delivery, Endpoint, Hub, PressOutcome, SignedRequest};
-use crate::domain::{Clock, Secret};
+use super::{Attempt, Delivery, Endpoint, Hub, Interaction, Misdelivery, PressOutcome, SignedRequest};
+use crate::domain::{ChannelId, Clock, MessageTs, Secret, UserId};
 
 /// How long Slack waits for an answer.
 const ACK: Duration = Duration::from_secs(3);
@@ -21,6 +24,8 @@ const ACK: Duration = Duration::from_secs(3);
 const RETRIES: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(60), Duration::from_secs(300)];
 /// An answer is a status and, at most, a few field errors.
 const ANSWER_BYTES: usize = 64 * 1024;
+/// How long an event that others shall overtake waits for them.
+const OVERTAKEN: Duration = Duration::from_secs(2);
 
 /// Why an attempt failed, in Slack's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +44,7 @@ pub(super) struct Answer {
 #[derive(Debug)]
 pub(super) struct Courier {
     client: Client<HttpConnector, Body>,
-    urls: RwLock<(String, String)>,
+    urls: RwLock<HashMap<Endpoint, String>>,
     secret: Secret,
     clock: Clock,
     retry_scale: f64,
@@ -59,18 +64,15 @@ impl Courier {
         }
     }
 
-    pub(super) fn set_urls(&self, events: &str, interactions: &str) {
-        *self.urls.write().unwrap_or_else(PoisonError::into_inner) = (events.into(), interactions.into());
+    /// An empty URL is none.
+    pub(super) fn set_url(&self, to: Endpoint, url: &str) {
+        self.urls.write().unwrap_or_else(PoisonError::into_inner).insert(to, url.into());
     }
 
     /// Where deliveries go; none until the bot's URLs are set.
     pub(super) fn url(&self, to: Endpoint) -> Option<String> {
         let urls = self.urls.read().unwrap_or_else(PoisonError::into_inner);
-        let url = match to {
-            Endpoint::Events => &urls.0,
-            Endpoint::Interactions => &urls.1,
-        };
-        (!url.is_empty()).then(|| url.clone())
+        urls.get(&to).filter(|url| !url.is_empty()).cloned()
     }
 
     pub(super) fn sign(&self, body: &[u8], content_type: &str) -> SignedRequest {
@@ -109,16 +111,42 @@ impl Courier {
         };
         tokio::time::timeout(ACK, exchange).await.unwrap_or(Err(Failure::Timeout))
     }
+}
 
-    /// Sends a press: once, whatever comes of it.
-    pub(super) async fn press(&self, payload: &Value) -> PressOutcome {
-        let Some(url) = self.url(Endpoint::Interactions) else {
-            return PressOutcome { status: None, warning: true, body: String::new() };
-        };
-        let form =
-            url::form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
-        let request = self.sign(form.as_bytes(), "application/x-www-form-urlencoded");
-        outcome(self.send(&url, request, &[]).await)
+/// An answer's status and how many milliseconds it took.
+fn seen(answer: &Result<Answer, Failure>, begun: Instant) -> (Option<u16>, Option<i64>) {
+    let status = answer.as_ref().ok().map(|a| a.status);
+    (status, status.and_then(|_| i64::try_from(begun.elapsed().as_millis()).ok()))
+}
+
+/// What a person used, for the ledger.
+pub(super) struct Used {
+    pub(super) user: UserId,
+    pub(super) kind: &'static str,
+    pub(super) message: Option<(ChannelId, MessageTs)>,
+    pub(super) action: String,
+}
+
+impl Hub {
+    /// Sends a payload as a form, once, whatever comes of it.
+    pub(super) async fn post_payload(&self, to: Endpoint, used: Used, payload: &Value) -> Result<Answer, Failure> {
+        self.post_form(to, used, &[("payload", &payload.to_string())]).await
+    }
+
+    /// Sends a signed form, once.
+    pub(super) async fn post_form(&self, to: Endpoint, used: Used, fields: &[(&str, &str)]) -> Result<Answer, Failure> {
+        let url = self.courier.url(to).ok_or(Failure::Connection)?;
+        let form = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+        let request = self.courier.sign(form.as_bytes(), "application/x-www-form-urlencoded");
+        let (at, begun) = (self.clock.now_ms(), Instant::now());
+        let answer = self.courier.send(&url, request.clone(), &[]).await;
+        let (status, took_ms) = seen(&answer, begun);
+        let Used { user, kind, message, action } = used;
+        let kind = kind.to_owned();
+        let done = Interaction { at, user, kind, message, action, request, status, took_ms };
+        self.world().ledger.interacted(done);
+        self.changed();
+        answer
     }
 }
 
@@ -141,44 +169,133 @@ fn signature(secret: &str, timestamp: &str, body: &[u8]) -> String {
     format!("v0={}", hex::encode(mac.finalize().into_bytes()))
 }
 
-/// Delivers one envelope with retries, in the background.
-pub(super) fn deliver(hub: &Arc<Hub>, envelope: &Value) {
-    let Some(url) = hub.courier.url(Endpoint::Events) else {
-        tracing::debug!("no bot is connected: the event is not delivered");
-        return;
-    };
-    let text = |pointer: &str| envelope.pointer(pointer).and_then(Value::as_str).unwrap_or("").to_owned();
-    let event_id = text("/event_id");
-    hub.world().record_delivery(Delivery {
-        event_id: event_id.clone(),
-        kind: text("/event/type"),
-        attempts: Vec::new(),
-    });
-    let body = Bytes::from(envelope.to_string());
-    let hub = Arc::clone(hub);
-    let tasks = hub.tasks.clone();
-    tasks.spawn(async move {
-        let stop = hub.stop.clone();
-        stop.run_until_cancelled(attempts(&hub, &url, &event_id, body)).await;
-    });
+/// One event on its way.
+#[derive(Clone)]
+struct Parcel {
+    url: String,
+    event_id: String,
+    kind: String,
+    message: Option<(ChannelId, MessageTs)>,
+    body: Bytes,
 }
 
-async fn attempts(hub: &Hub, url: &str, event_id: &str, body: Bytes) {
-    let mut reason = "";
-    for number in 0..=RETRIES.len() {
-        if let Some(wait) = number.checked_sub(1).and_then(|i| RETRIES.get(i)) {
+/// Delivers the events of one happening with retries, in the background, or otherwise if so ordered.
+pub(super) fn deliver(hub: &Arc<Hub>, envelopes: Vec<Value>) {
+    let odd = envelopes.first().filter(|e| is_a_persons_message(e)).and_then(|_| hub.next_misdelivery());
+    if odd == Some(Misdelivery::Reordered) {
+        hub.held().extend(envelopes);
+        let (waiting, tasks) = (Arc::clone(hub), hub.tasks.clone());
+        tasks.spawn(async move {
+            let stop = waiting.stop.clone();
+            if stop.run_until_cancelled(tokio::time::sleep(OVERTAKEN)).await.is_some() {
+                let held = std::mem::take(&mut *waiting.held());
+                let parcels = parcels(&waiting, &held);
+                spawn(&waiting, parcels, None);
+            }
+        });
+        return;
+    }
+    if envelopes.is_empty() {
+        return;
+    }
+    let first = spawn(hub, parcels(hub, &envelopes), odd);
+    let held = std::mem::take(&mut *hub.held());
+    if !held.is_empty() {
+        let (later, tasks) = (Arc::clone(hub), hub.tasks.clone());
+        tasks.spawn(async move {
+            for task in first {
+                // A task that ended badly has ended.
+                drop(task.await);
+            }
+            let parcels = parcels(&later, &held);
+            spawn(&later, parcels, None);
+        });
+    }
+}
+
+fn is_a_persons_message(envelope: &Value) -> bool {
+    let event = envelope.get("event").unwrap_or(&Value::Null);
+    let kind = event.get("type").and_then(Value::as_str);
+    matches!(kind, Some("message" | "app_mention")) && event.get("bot_id").is_none() && event.get("hidden").is_none()
+}
+
+/// Writes down what is to be delivered.
+fn parcels(hub: &Hub, envelopes: &[Value]) -> Vec<Parcel> {
+    let Some(url) = hub.courier.url(Endpoint::Events) else {
+        tracing::debug!("no bot is connected: the events are not delivered");
+        return Vec::new();
+    };
+    let parcel = |envelope: &Value| {
+        let text = |pointer: &str| envelope.pointer(pointer).and_then(Value::as_str).unwrap_or("").to_owned();
+        let (event_id, kind) = (text("/event_id"), text("/event/type"));
+        let ts = ["/event/message/ts", "/event/deleted_ts", "/event/item/ts", "/event/ts"];
+        let ts = ts.into_iter().map(text).find(|ts| !ts.is_empty());
+        let channel = ["/event/channel", "/event/item/channel"].into_iter().map(text).find(|c| !c.is_empty());
+        let message = channel.zip(ts).map(|(channel, ts)| (ChannelId::new(channel), MessageTs::new(ts)));
+        let body = Bytes::from(envelope.to_string());
+        Parcel { url: url.clone(), event_id, kind, message, body }
+    };
+    let parcels: Vec<Parcel> = envelopes.iter().map(parcel).collect();
+    let mut world = hub.world();
+    for parcel in &parcels {
+        let Parcel { event_id, kind, message, .. } = parcel.clone();
+        world.ledger.delivering(Delivery { event_id, kind, message, attempts: Vec::new(), request: None });
+    }
+    parcels
+}
+
+fn spawn(hub: &Arc<Hub>, mut parcels: Vec<Parcel>, odd: Option<Misdelivery>) -> Vec<JoinHandle<()>> {
+    let run = |work: Pin<Box<dyn Future<Output = ()> + Send>>| {
+        let stop = hub.stop.clone();
+        hub.tasks.spawn(async move { stop.run_until_cancelled(work).await.unwrap_or(()) })
+    };
+    let mention_first = match odd {
+        Some(Misdelivery::Lost) => return Vec::new(),
+        Some(Misdelivery::MentionBeforeMessage) => true,
+        Some(Misdelivery::MessageBeforeMention) => false,
+        _ => {
+            let copies = if odd == Some(Misdelivery::Duplicate) { 2 } else { 1 };
+            let all = parcels.into_iter().flat_map(|p| std::iter::repeat_n(p, copies));
+            let one = |parcel: Parcel| {
+                let hub = Arc::clone(hub);
+                run(Box::pin(async move {
+                    if let Some(Misdelivery::Delayed(by)) = odd {
+                        tokio::time::sleep(by).await;
+                    }
+                    attempts(&hub, &parcel, 0).await;
+                    if odd == Some(Misdelivery::AckLost) {
+                        attempts(&hub, &parcel, 1).await;
+                    }
+                }))
+            };
+            return all.map(one).collect();
+        }
+    };
+    parcels.sort_by_key(|p| (p.kind == "app_mention") != mention_first);
+    let hub = Arc::clone(hub);
+    vec![run(Box::pin(async move {
+        for parcel in parcels {
+            attempts(&hub, &parcel, 0).await;
+        }
+    }))]
+}
+
+/// Slack's attempts, from the one with this number on.
+async fn attempts(hub: &Hub, parcel: &Parcel, from: usize) {
+    let event_id = &parcel.event_id;
+    let mut reason = if from == 0 { "" } else { "http_timeout" };
+    for number in from..=RETRIES.len() {
+        if let Some(wait) = number.checked_sub(1).and_then(|i| RETRIES.get(i)).filter(|_| number > from) {
             tokio::time::sleep(wait.mul_f64(hub.courier.retry_scale)).await;
         }
-        let request = hub.courier.sign(&body, "application/json");
+        let request = hub.courier.sign(&parcel.body, "application/json");
         let num = number.to_string();
         let retry = [("x-slack-retry-num", num.as_str()), ("x-slack-retry-reason", reason)];
         let headers: &[(&str, &str)] = if number == 0 { &[] } else { &retry };
-        let at = hub.clock.now_ms();
-        let answer = hub.courier.send(url, request, headers).await;
-        let status = answer.as_ref().ok().map(|a| a.status);
-        if let Some(delivery) = hub.world().delivery_mut(event_id) {
-            delivery.attempts.push(Attempt { at, status });
-        }
+        let (at, begun) = (hub.clock.now_ms(), Instant::now());
+        let answer = hub.courier.send(&parcel.url, request.clone(), headers).await;
+        let (status, took_ms) = seen(&answer, begun);
+        hub.world().ledger.attempted(event_id, Attempt { at, status, took_ms }, request);
         hub.changed();
         reason = match answer {
             Ok(a) if (200..300).contains(&a.status) => return,

@@ -2,9 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::message::{Message, typed_blocks};
+use super::composer::typed_blocks;
+use super::message::Message;
 use super::seed::Channel;
 use super::world::World;
+use crate::domain::MessageTs;
 
 /// The events that follow from a new message: for a person's mention in a channel two, with the same `ts`.
 pub(super) fn posted(world: &mut World, message: &Message) -> Vec<Value> {
@@ -17,6 +19,10 @@ pub(super) fn posted(world: &mut World, message: &Message) -> Vec<Value> {
         let mut mentioned = event.clone();
         mentioned.insert("type".into(), "app_mention".into());
         mentioned.remove("channel_type");
+        // Of people of other workspaces mentions were seen not to say where they belong.
+        if world.user(message.user.as_str()).is_some_and(|u| u.team_id != world.team) {
+            mentioned.remove("team");
+        }
         events.push(mentioned);
     }
     events.push(event);
@@ -26,12 +32,67 @@ pub(super) fn posted(world: &mut World, message: &Message) -> Vec<Value> {
 /// The event of an edit: the bot hears its own edits too.
 pub(super) fn changed(world: &mut World, before: &Message, after: &Message, event_ts: &str) -> Vec<Value> {
     let Some(channel) = heard(world, after.channel.as_str()) else { return Vec::new() };
+    let mention = format!("<@{}", world.bot.user);
+    let mut events = Vec::new();
+    // A person's edit that mentions the bot is a mention again, with the message's own `ts`.
+    if after.bot_id.is_none() && !channel.is_im && before.text != after.text && after.text.contains(&mention) {
+        let mut mentioned = after.to_slack(&world.team, &world.bot, true);
+        decorate(world, &mut mentioned, &channel, after);
+        mentioned.insert("type".into(), "app_mention".into());
+        mentioned.insert("event_ts".into(), event_ts.into());
+        mentioned.remove("channel_type");
+        events.push(mentioned);
+    }
     let inner = |m: &Message| Value::Object(m.to_slack(&world.team, &world.bot, true));
     let event = hidden(&channel, "message_changed", event_ts, |e| {
         e.insert("message".into(), inner(after));
         e.insert("previous_message".into(), inner(before));
     });
+    events.push(event);
+    events.into_iter().map(|e| envelope(world, &channel, e)).collect()
+}
+
+/// Somebody gave or took back a reaction.
+pub(super) fn reacted(world: &mut World, message: &Message, user: &str, name: &str, on: bool, ts: &str) -> Vec<Value> {
+    let Some(channel) = heard(world, message.channel.as_str()) else { return Vec::new() };
+    let mut event = Map::new();
+    event.insert("type".into(), if on { "reaction_added" } else { "reaction_removed" }.into());
+    event.insert("user".into(), user.into());
+    event.insert("reaction".into(), name.into());
+    event.insert("item_user".into(), message.user.as_str().into());
+    event.insert("item".into(), json!({"type": "message", "channel": message.channel, "ts": message.ts}));
+    event.insert("event_ts".into(), ts.into());
     vec![envelope(world, &channel, event)]
+}
+
+/// A person pressed Stop while the agent worked in a thread.
+pub(super) fn session_stopped(
+    world: &mut World,
+    user: &str,
+    channel: &Channel,
+    thread_ts: &str,
+    streams: &[MessageTs],
+    ts: &str,
+) -> Value {
+    let mut event = Map::new();
+    event.insert("type".into(), "agent_session_stopped".into());
+    event.insert("user".into(), user.into());
+    event.insert("channel".into(), channel.id.as_str().into());
+    event.insert("thread_ts".into(), thread_ts.into());
+    event.insert("streaming_message_ts".into(), json!(streams));
+    event.insert("event_ts".into(), ts.into());
+    envelope(world, channel, event)
+}
+
+/// What an app must have asked for to be told of an event.
+pub(super) fn subscription(envelope: &Value) -> String {
+    let text = |pointer: &str| envelope.pointer(pointer).and_then(Value::as_str).unwrap_or("");
+    match (text("/event/type"), text("/event/channel_type")) {
+        ("message", "channel") => "message.channels".into(),
+        ("message", "group") => "message.groups".into(),
+        ("message", other) => format!("message.{other}"),
+        (kind, _) => kind.into(),
+    }
 }
 
 /// The event of a deletion.
@@ -44,13 +105,13 @@ pub(super) fn deleted(world: &mut World, before: &Message, event_ts: &str) -> Ve
     vec![envelope(world, &channel, event)]
 }
 
-/// A person opened the DM's messages tab.
-pub(super) fn home_opened(world: &mut World, user: &str, channel: &Channel, event_ts: &str) -> Value {
+/// A person opened a tab of the app: `messages`, its DM, or `home`.
+pub(super) fn home_opened(world: &mut World, user: &str, channel: &Channel, tab: &str, event_ts: &str) -> Value {
     let mut event = Map::new();
     event.insert("type".into(), "app_home_opened".into());
     event.insert("user".into(), user.into());
     event.insert("channel".into(), channel.id.as_str().into());
-    event.insert("tab".into(), "messages".into());
+    event.insert("tab".into(), tab.into());
     event.insert("event_ts".into(), event_ts.into());
     envelope(world, channel, event)
 }
@@ -60,17 +121,9 @@ fn heard(world: &World, channel: &str) -> Option<Channel> {
     world.channel(channel).filter(|c| c.has(&world.bot.user)).cloned()
 }
 
-fn channel_type(channel: &Channel) -> &'static str {
-    match (channel.is_im, channel.is_private) {
-        (true, _) => "im",
-        (false, true) => "group",
-        (false, false) => "channel",
-    }
-}
-
 fn decorate(world: &mut World, event: &mut Map<String, Value>, channel: &Channel, message: &Message) {
     event.insert("channel".into(), channel.id.as_str().into());
-    event.insert("channel_type".into(), channel_type(channel).into());
+    event.insert("channel_type".into(), channel.channel_type().into());
     event.insert("event_ts".into(), message.ts.as_str().into());
     if message.is_reply()
         && let Some(root) = world.message(message.channel.as_str(), message.root().as_str())
@@ -100,7 +153,7 @@ fn hidden(
     event.insert("subtype".into(), subtype.into());
     event.insert("hidden".into(), true.into());
     event.insert("channel".into(), channel.id.as_str().into());
-    event.insert("channel_type".into(), channel_type(channel).into());
+    event.insert("channel_type".into(), channel.channel_type().into());
     event.insert("ts".into(), event_ts.into());
     event.insert("event_ts".into(), event_ts.into());
     fill(&mut event);

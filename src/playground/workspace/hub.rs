@@ -1,19 +1,25 @@
 //! The one place where a workspace changes: write the line, alter the world, tell everybody.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::delivery::{Courier, deliver};
+use super::files::Upload;
 use super::journal::Journal;
-use super::message::{Message, escape};
+use super::limits::Limits;
+use super::message::Message;
+use super::methods::Method;
+use super::people::Refused;
 use super::seed::{Channel, Seed};
+use super::streams::Stream;
+use super::web_api::ApiError;
 use super::world::{Change, World};
-use super::{Fault, PressOutcome, Refused, Settings, events};
+use super::{Fault, Installation, Misdelivery, Settings, Underneath, events};
 use crate::domain::{ChannelId, Clock, Lang, MessageTs, UserId};
 
 /// Slack's life of a `response_url` and how often it may be used.
@@ -26,7 +32,9 @@ const TRIGGER_MS: i64 = 3_000;
 #[derive(Clone, Debug)]
 pub(super) struct ResponseUrl {
     pub(super) user: UserId,
-    pub(super) message: Message,
+    pub(super) channel: ChannelId,
+    /// The message that was pressed; none after a command.
+    pub(super) message: Option<Message>,
     expires: i64,
     left: u32,
 }
@@ -55,6 +63,14 @@ pub(crate) struct Hub {
     faults: Mutex<HashMap<String, VecDeque<Fault>>>,
     response_urls: Mutex<HashMap<String, ResponseUrl>>,
     triggers: Mutex<HashMap<String, (UserId, i64, bool)>>,
+    streams: Mutex<HashMap<(ChannelId, MessageTs), Stream>>,
+    uploads: Mutex<HashMap<String, Upload>>,
+    limits: Option<Limits>,
+    misdeliveries: Mutex<VecDeque<Misdelivery>>,
+    held: Mutex<Vec<Value>>,
+    installation: Mutex<Installation>,
+    /// What the page can see of the bot, if whoever started both allows it.
+    pub(crate) underneath: OnceLock<Underneath>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -67,7 +83,9 @@ impl Hub {
         for change in past {
             world.apply(change);
         }
+        world.end_streams();
         let (changes, _) = broadcast::channel(1024);
+        let limits = settings.limits.then(|| Limits::new(settings.clock.clone(), settings.limit_scale));
         Self {
             courier: Courier::new(settings.signing_secret.clone(), settings.clock.clone(), settings.retry_scale),
             clock: settings.clock.clone(),
@@ -82,6 +100,13 @@ impl Hub {
             faults: Mutex::default(),
             response_urls: Mutex::default(),
             triggers: Mutex::default(),
+            streams: Mutex::default(),
+            uploads: Mutex::default(),
+            limits,
+            misdeliveries: Mutex::default(),
+            held: Mutex::default(),
+            installation: Mutex::default(),
+            underneath: OnceLock::new(),
         }
     }
 
@@ -145,14 +170,23 @@ impl Hub {
         message
     }
 
-    /// Replaces a message's content and tells the bot.
+    /// Gives a message other content, with the mark of an edit, and tells the bot.
     pub(super) fn update(self: &Arc<Self>, before: &Message, mut after: Message) -> Message {
+        if before.text != after.text {
+            after.edited = Some(self.world().next_ts(self.clock.now().timestamp_micros()));
+        }
+        self.replace(before, after)
+    }
+
+    /// Gives a message other content and tells the bot.
+    pub(super) fn replace(self: &Arc<Self>, before: &Message, mut after: Message) -> Message {
         let events = {
             let mut world = self.world();
-            let now = world.next_ts(self.clock.now().timestamp_micros());
-            if before.text != after.text {
-                after.edited = Some(now.clone());
+            // Somebody may have reacted since `before` was looked at.
+            if let Some(now) = world.message(after.channel.as_str(), after.ts.as_str()) {
+                after.reactions = now.reactions.clone();
             }
+            let now = world.next_ts(self.clock.now().timestamp_micros());
             self.commit(&mut world, Change::Updated { message: after.clone() });
             let quiet = after.only_for.is_some();
             if quiet { Vec::new() } else { events::changed(&mut world, before, &after, now.as_str()) }
@@ -171,7 +205,8 @@ impl Hub {
                 || world.thread(message.channel.as_str(), message.ts.as_str()).len() < 2;
             let change = if alone {
                 let (channel, ts) = (message.channel.clone(), message.ts.clone());
-                Change::Deleted { channel, ts, only_for: message.only_for.clone() }
+                let thread_ts = message.thread_ts.clone();
+                Change::Deleted { channel, ts, thread_ts, only_for: message.only_for.clone() }
             } else {
                 let gone =
                     Message { tombstone: true, text: String::new(), blocks: None, metadata: None, ..message.clone() };
@@ -184,10 +219,10 @@ impl Hub {
         self.tell(&events);
     }
 
-    fn tell(self: &Arc<Self>, events: &[Value]) {
-        for event in events {
-            deliver(self, event);
-        }
+    /// Delivers what the app asked to be told.
+    pub(super) fn tell(self: &Arc<Self>, events: &[Value]) {
+        let wanted = events.iter().filter(|e| self.subscribes(&events::subscription(e))).cloned().collect();
+        deliver(self, wanted);
     }
 
     /// The DM of a person with the bot, made when it is first needed.
@@ -206,180 +241,75 @@ impl Hub {
             is_private: true,
             is_im: true,
             is_ext_shared: false,
+            is_mpim: false,
+            is_archived: false,
             members: vec![user.clone(), world.bot.user.clone()],
         };
         self.commit(&mut world, Change::Opened { channel: channel.clone() });
         Ok(channel)
     }
 
-    /// A person opens the DM: the bot is told each time, as by Slack.
-    pub(crate) fn open_dm(self: &Arc<Self>, user: &UserId) -> Result<Channel, Refused> {
-        let channel = self.dm(user)?;
-        let event = {
-            let mut world = self.world();
-            let now = world.next_ts(self.clock.now().timestamp_micros());
-            events::home_opened(&mut world, user.as_str(), &channel, now.as_str())
+    /// The DM of the bot with several people, made when it is first needed.
+    pub(super) fn group_dm(&self, users: &[&str]) -> Result<Channel, Refused> {
+        let mut world = self.world();
+        let mut members: Vec<UserId> = users.iter().map(|u| UserId::new(*u)).collect();
+        if members.iter().any(|u| world.user(u.as_str()).is_none()) {
+            return Err(Refused::UserNotFound);
+        }
+        members.push(world.bot.user.clone());
+        members.sort();
+        members.dedup();
+        let same = |c: &&Channel| {
+            let mut there = c.members.clone();
+            there.sort();
+            c.is_mpim && there == members
         };
-        self.tell(&[event]);
+        if let Some(channel) = world.channels().find(same) {
+            return Ok(channel.clone());
+        }
+        let id = world.new_id("G");
+        let names: Vec<&str> = users.iter().filter_map(|u| world.user(u)).map(|u| u.name.as_str()).collect();
+        let name = format!("mpdm-{}-1", names.join("--"));
+        let channel = Channel { is_mpim: true, members, ..Channel::private(&id, &name, &[]) };
+        self.commit(&mut world, Change::Opened { channel: channel.clone() });
         Ok(channel)
     }
 
-    /// Typed text in Slack's form: escaped, and `@handle` of the bot or a person as a mention.
-    pub(crate) fn typed(&self, text: &str) -> String {
-        let world = self.world();
-        let people = world.users().iter().map(|u| (u.name.as_str(), &u.id));
-        let handles: Vec<(&str, &UserId)> = people.chain([(world.bot.name.as_str(), &world.bot.user)]).collect();
-        let escaped = escape(text);
-        let mut parts = escaped.split('@');
-        let mut out = parts.next().unwrap_or("").to_owned();
-        for part in parts {
-            let word: usize = part
-                .chars()
-                .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
-                .map(char::len_utf8)
-                .sum();
-            // A handle is ASCII and ends where another character begins: 「@conciergeの」 mentions too.
-            let (handle, rest) = part.split_at_checked(word).unwrap_or((part, ""));
-            let before = out.chars().next_back();
-            let inside_a_word = before.is_some_and(|c| c.is_ascii_alphanumeric());
-            match handles.iter().find(|(name, _)| *name == handle) {
-                Some((_, id)) if !inside_a_word => out.push_str(&format!("<@{id}>{rest}")),
-                _ => {
-                    out.push('@');
-                    out.push_str(part);
-                }
-            }
-        }
-        out
-    }
-
-    /// A person writes.
-    pub(crate) fn say(
-        self: &Arc<Self>,
-        user: &str,
-        channel: &str,
-        thread_ts: Option<&str>,
-        text: &str,
-    ) -> Result<MessageTs, Refused> {
-        let user = UserId::new(user);
-        if Seed::dm(&user).as_str() == channel {
-            self.dm(&user)?;
-        }
-        {
-            let world = self.world();
-            world.user(user.as_str()).ok_or(Refused::UserNotFound)?;
-            let there = world.channel(channel).ok_or(Refused::ChannelNotFound)?;
-            if !there.has(&user) {
-                return Err(Refused::NotInChannel);
-            }
-            if thread_ts.is_some_and(|t| world.message(channel, t).is_none()) {
-                return Err(Refused::MessageNotFound);
-            }
-        }
-        let message = self.post(Message {
-            channel: ChannelId::new(channel),
-            ts: MessageTs::new(""),
-            thread_ts: thread_ts.map(MessageTs::new),
-            user,
-            bot_id: None,
-            text: text.into(),
-            blocks: None,
-            metadata: None,
-            edited: None,
-            tombstone: false,
-            only_for: None,
-        });
-        Ok(message.ts)
-    }
-
-    /// A person presses a button. Anybody known may: who may decide is the bot's question.
-    pub(crate) async fn press(
-        &self,
-        user: &str,
-        channel: &str,
-        message_ts: &str,
-        block_id: Option<&str>,
-        action_id: &str,
-    ) -> Result<PressOutcome, Refused> {
-        let payload = self.block_actions(user, channel, message_ts, block_id, action_id)?;
-        Ok(self.courier.press(&payload).await)
-    }
-
-    fn block_actions(
-        &self,
-        user: &str,
-        channel: &str,
-        message_ts: &str,
-        block_id: Option<&str>,
-        action_id: &str,
-    ) -> Result<Value, Refused> {
-        let mut world = self.world();
-        let person = world.user(user).ok_or(Refused::UserNotFound)?.clone();
-        let there = world.channel(channel).ok_or(Refused::ChannelNotFound)?.clone();
-        let private = world.ephemerals(user).iter().find(|m| m.ts.as_str() == message_ts && m.channel == there.id);
-        let message = private.or_else(|| world.message(channel, message_ts)).ok_or(Refused::MessageNotFound)?.clone();
-        let (block_id, element) = message.element(block_id, action_id).ok_or(Refused::ActionNotFound)?;
-        let now = self.clock.now();
-        let mut action = json!({
-            "action_id": action_id,
-            "block_id": block_id,
-            "type": element.get("type"),
-            "action_ts": world.next_ts(now.timestamp_micros()),
-        });
-        for key in ["text", "value", "style"] {
-            if let (Some(value), Some(action)) = (element.get(key), action.as_object_mut()) {
-                action.insert(key.into(), value.clone());
-            }
-        }
-        let ephemeral = message.only_for.is_some();
-        let mut container = json!({
-            "type": "message", "message_ts": message_ts, "channel_id": channel, "is_ephemeral": ephemeral,
-        });
-        if let (Some(thread), Some(container)) = (&message.thread_ts, container.as_object_mut()) {
-            container.insert("thread_ts".into(), thread.as_str().into());
-        }
-        let name = match (there.is_im, there.is_private) {
-            (true, _) => "directmessage",
-            (false, true) => "privategroup",
-            (false, false) => &there.name,
-        };
-        let (trigger, secret) = (self.handle(&mut world), self.handle(&mut world));
-        let mut payload = json!({
-            "type": "block_actions",
-            "user": {"id": person.id, "username": person.name, "name": person.name, "team_id": person.team_id},
-            "api_app_id": world.bot.app_id,
-            "token": "deprecated",
-            "container": container,
-            "trigger_id": trigger,
-            "team": {"id": world.team, "domain": "local"},
-            "enterprise": null,
-            "is_enterprise_install": false,
-            "channel": {"id": channel, "name": name},
-            "state": {"values": {}},
-            "response_url": format!("{}/response/{secret}", self.base),
-            "actions": [action],
-        });
-        if let (false, Some(payload)) = (ephemeral, payload.as_object_mut()) {
-            payload.insert("message".into(), Value::Object(message.to_slack(&world.team, &world.bot, true)));
-        }
-        drop(world);
-        let now = now.timestamp_millis();
-        lock(&self.triggers).retain(|_, (_, expires, _)| *expires + RESPONSE_URL_MS > now);
-        lock(&self.triggers).insert(trigger, (person.id.clone(), now + TRIGGER_MS, false));
-        let mut urls = lock(&self.response_urls);
-        urls.retain(|_, u| u.expires + RESPONSE_URL_MS > now);
-        let url = ResponseUrl { user: person.id, message, expires: now + RESPONSE_URL_MS, left: RESPONSE_URL_USES };
-        urls.insert(secret, url);
-        Ok(payload)
-    }
-
     /// An identifier that cannot be guessed, so that a page of another origin cannot use a `response_url`.
-    fn handle(&self, world: &mut World) -> String {
+    pub(super) fn handle(&self, world: &mut World) -> String {
         let mut random = [0_u8; 16];
         if let Err(error) = getrandom::fill(&mut random) {
             tracing::error!(%error, "no random numbers: identifiers are merely unique");
         }
         format!("{}.{}", world.next_id(), hex::encode(random))
+    }
+
+    /// A `trigger_id` for what a person just did.
+    pub(super) fn new_trigger(&self, world: &mut World, user: &UserId) -> String {
+        let trigger = self.handle(world);
+        let now = self.clock.now_ms();
+        let mut triggers = lock(&self.triggers);
+        triggers.retain(|_, (_, expires, _)| *expires + RESPONSE_URL_MS > now);
+        triggers.insert(trigger.clone(), (user.clone(), now + TRIGGER_MS, false));
+        trigger
+    }
+
+    /// A `response_url` for what a person just did.
+    pub(super) fn new_response_url(
+        &self,
+        world: &mut World,
+        user: &UserId,
+        channel: ChannelId,
+        message: Option<Message>,
+    ) -> String {
+        let secret = self.handle(world);
+        let now = self.clock.now_ms();
+        let mut urls = lock(&self.response_urls);
+        urls.retain(|_, u| u.expires + RESPONSE_URL_MS > now);
+        let expires = now + RESPONSE_URL_MS;
+        let url = ResponseUrl { user: user.clone(), channel, message, expires, left: RESPONSE_URL_USES };
+        urls.insert(secret.clone(), url);
+        format!("{}/response/{secret}", self.base)
     }
 
     /// Uses a `response_url` once.
@@ -407,9 +337,62 @@ impl Hub {
         Ok(user.clone())
     }
 
-    pub(super) fn misbehave(&self, method: &str, fault: Fault, times: u32) {
+    pub(super) fn streams(&self) -> MutexGuard<'_, HashMap<(ChannelId, MessageTs), Stream>> {
+        lock(&self.streams)
+    }
+
+    pub(super) fn stream_life_ms(&self) -> i64 {
+        i64::try_from(self.settings.stream_life.as_millis()).unwrap_or(i64::MAX)
+    }
+
+    pub(super) fn uploads(&self) -> MutexGuard<'_, HashMap<String, Upload>> {
+        lock(&self.uploads)
+    }
+
+    /// Counts a call; when it is one too many, after how many seconds the next may come.
+    pub(super) fn limited(&self, method: &Method, channel: &str) -> Result<(), u64> {
+        self.limits.as_ref().map_or(Ok(()), |limits| limits.check(method.rate, method.name, channel))
+    }
+
+    /// The app was granted one of these scopes.
+    pub(super) fn granted(&self, one_of: &[&str]) -> Result<(), ApiError> {
+        let scopes = &self.settings.scopes;
+        if one_of.is_empty() || one_of.iter().any(|needed| scopes.iter().any(|s| s == needed)) {
+            return Ok(());
+        }
+        let extra = vec![("needed", one_of.join(",")), ("provided", scopes.join(","))];
+        Err(ApiError { extra, ..ApiError::from("missing_scope") })
+    }
+
+    pub(super) fn installation(&self) -> Installation {
+        *lock(&self.installation)
+    }
+
+    pub(super) fn set_installation(&self, installation: Installation) {
+        *lock(&self.installation) = installation;
+    }
+
+    pub(crate) fn misdeliver(&self, how: Misdelivery, times: u32) {
+        lock(&self.misdeliveries).extend((0..times).map(|_| how));
+    }
+
+    pub(super) fn next_misdelivery(&self) -> Option<Misdelivery> {
+        lock(&self.misdeliveries).pop_front()
+    }
+
+    /// Events that wait for others to overtake them.
+    pub(super) fn held(&self) -> MutexGuard<'_, Vec<Value>> {
+        lock(&self.held)
+    }
+
+    pub(crate) fn misbehave(&self, method: &str, fault: Fault, times: u32) {
         let mut faults = lock(&self.faults);
         faults.entry(method.into()).or_default().extend((0..times).map(|_| fault.clone()));
+    }
+
+    pub(crate) fn behave(&self) {
+        lock(&self.faults).clear();
+        lock(&self.misdeliveries).clear();
     }
 
     pub(super) fn next_fault(&self, method: &str) -> Option<Fault> {

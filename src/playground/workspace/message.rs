@@ -1,8 +1,11 @@
 //! A message, and the forms in which Slack shows it.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::files::described;
 use super::seed::Bot;
 use crate::domain::{ChannelId, MessageTs, TeamId, UserId};
 
@@ -31,9 +34,75 @@ pub struct Message {
     pub tombstone: bool,
     /// The only person who sees it, for an ephemeral message.
     pub only_for: Option<UserId>,
+    /// In the order in which each kind was first given.
+    #[serde(default)]
+    pub reactions: Vec<Reaction>,
+    /// What is attached to it.
+    #[serde(default)]
+    pub files: Vec<File>,
+    /// The bot still writes it (`chat.startStream`), or broke off without a word.
+    #[serde(default)]
+    pub streaming: bool,
+    /// Who alone sees it grow while it is streamed in a channel.
+    #[serde(default)]
+    pub live_for: Option<UserId>,
+}
+
+/// One kind of reaction on a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reaction {
+    /// Without colons, such as `thumbsup`.
+    pub name: String,
+    /// Who gave it, in order; never empty.
+    pub users: Vec<UserId>,
+}
+
+/// A file as Slack describes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct File {
+    /// `F…`.
+    pub id: String,
+    /// Its name when it was uploaded.
+    pub name: String,
+    /// What people see as its name.
+    pub title: String,
+    /// Such as `image/png`, by its name's ending.
+    pub mimetype: String,
+    /// Bytes.
+    pub size: usize,
+    /// Where its bytes are, for those who may have them.
+    pub url_private: String,
 }
 
 impl Message {
+    /// A message that says nothing yet and has no `ts`.
+    pub(super) fn blank(channel: ChannelId, user: UserId) -> Self {
+        Self {
+            channel,
+            ts: MessageTs::new(""),
+            thread_ts: None,
+            user,
+            bot_id: None,
+            text: String::new(),
+            blocks: None,
+            metadata: None,
+            edited: None,
+            tombstone: false,
+            only_for: None,
+            reactions: Vec::new(),
+            files: Vec::new(),
+            streaming: false,
+            live_for: None,
+        }
+    }
+
+    /// The message as one person sees it now: while it is streamed in a channel, others than the one it is for see a
+    /// placeholder without words.
+    pub fn as_seen_by(&self, user: &UserId) -> Cow<'_, Self> {
+        let waits = self.streaming && self.live_for.as_ref().is_some_and(|u| u != user);
+        if waits { Cow::Owned(Self { text: String::new(), blocks: None, ..self.clone() }) } else { Cow::Borrowed(self) }
+    }
+
     /// The thread it stands in or would begin.
     pub fn root(&self) -> &MessageTs {
         self.thread_ts.as_ref().unwrap_or(&self.ts)
@@ -44,23 +113,6 @@ impl Message {
         self.thread_ts.as_ref().is_some_and(|t| *t != self.ts)
     }
 
-    /// The button (or other interactive element) with this `action_id`, and its block's id.
-    pub fn element(&self, block_id: Option<&str>, action_id: &str) -> Option<(&str, &Value)> {
-        let blocks = self.blocks.as_ref()?.as_array()?;
-        for block in blocks {
-            let id = block.get("block_id").and_then(Value::as_str).unwrap_or("");
-            if block_id.is_some_and(|wanted| wanted != id) {
-                continue;
-            }
-            let inside = block.get("elements").and_then(Value::as_array).into_iter().flatten();
-            let mut all = inside.chain(block.get("accessory"));
-            if let Some(element) = all.find(|e| e.get("action_id").and_then(Value::as_str) == Some(action_id)) {
-                return Some((id, element));
-            }
-        }
-        None
-    }
-
     /// The message object of Web API answers and payloads.
     pub(super) fn to_slack(&self, team: &TeamId, bot: &Bot, with_metadata: bool) -> Map<String, Value> {
         let mut m = Map::new();
@@ -68,6 +120,10 @@ impl Message {
         if self.tombstone {
             m.insert("subtype".into(), "tombstone".into());
             m.insert("hidden".into(), true.into());
+        } else if !self.files.is_empty() {
+            m.insert("subtype".into(), "file_share".into());
+            m.insert("upload".into(), false.into());
+            m.insert("files".into(), self.files.iter().map(described).collect());
         }
         m.insert("user".into(), self.user.as_str().into());
         m.insert("ts".into(), self.ts.as_str().into());
@@ -93,6 +149,11 @@ impl Message {
         if let Some(at) = &self.edited {
             m.insert("edited".into(), json!({"user": self.user, "ts": at}));
         }
+        if !self.reactions.is_empty() {
+            let reactions = self.reactions.iter();
+            let reactions = reactions.map(|r| json!({"name": r.name, "users": r.users, "count": r.users.len()}));
+            m.insert("reactions".into(), reactions.collect());
+        }
         if let (true, Some(metadata)) = (with_metadata, &self.metadata) {
             m.insert("metadata".into(), metadata.clone());
         }
@@ -100,30 +161,22 @@ impl Message {
     }
 }
 
-/// What Slack's composer makes of typed text: one `rich_text` block.
-pub(super) fn typed_blocks(text: &str, block_id: &str) -> Value {
-    let mut elements = Vec::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("<@") {
-        let Some((user, tail)) = after.split_once('>') else { break };
-        if !before.is_empty() {
-            elements.push(json!({"type": "text", "text": unescape(before)}));
+/// The interactive element with this `action_id` in some blocks, and its block's id.
+pub(super) fn element_in<'v>(
+    blocks: &'v Value,
+    block_id: Option<&str>,
+    action_id: &str,
+) -> Option<(&'v str, &'v Value)> {
+    for block in blocks.as_array()? {
+        let id = block.get("block_id").and_then(Value::as_str).unwrap_or("");
+        if block_id.is_some_and(|wanted| wanted != id) {
+            continue;
         }
-        let id = user.split('|').next().unwrap_or(user);
-        elements.push(json!({"type": "user", "user_id": id}));
-        rest = tail;
+        let inside = block.get("elements").and_then(Value::as_array).into_iter().flatten();
+        let mut all = inside.chain(block.get("accessory")).chain(block.get("element"));
+        if let Some(element) = all.find(|e| e.get("action_id").and_then(Value::as_str) == Some(action_id)) {
+            return Some((id, element));
+        }
     }
-    if !rest.is_empty() {
-        elements.push(json!({"type": "text", "text": unescape(rest)}));
-    }
-    json!([{"type": "rich_text", "block_id": block_id, "elements": [{"type": "rich_text_section", "elements": elements}]}])
-}
-
-/// Slack's three escapes, for text that a person typed.
-pub(super) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
-fn unescape(text: &str) -> String {
-    text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    None
 }

@@ -1,84 +1,99 @@
-//! What each Web API method does: the table of methods, messages, and how arguments are read.
+//! Which methods there are: what each needs to be granted, how often it may be called, and who carries it out.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::blocks::{Invalid, Surface, accept};
-use super::hub::{Hub, ResponseUrl};
-use super::message::Message;
+use super::hub::Hub;
+use super::limits::Rate;
 use super::seed::Channel;
 use super::web_api::{Answer, ApiError};
-use super::world::World;
-use super::{conversations, surfaces};
-use crate::domain::{ChannelId, MessageTs, UserId};
+use super::{conversations, directory, files, messages, reactions, streams, surfaces, views};
+use crate::domain::{MessageTs, UserId};
 
 pub(super) type Args = Map<String, Value>;
 
-/// `chat.update` refuses more, counted in bytes; `chat.postMessage` cuts at ten times as many characters.
-const UPDATE_BYTES: usize = 4_000;
-const POST_CHARS: usize = 40_000;
+/// A method of the Web API.
+pub(super) struct Method {
+    /// Such as `chat.postMessage`.
+    pub(super) name: &'static str,
+    /// The app needs one of these; none: a token is enough.
+    pub(super) scopes: &'static [&'static str],
+    pub(super) rate: Rate,
+    /// Slack reads a JSON body only in methods that write; to these it is as if no argument had been given.
+    pub(super) form_only: bool,
+    run: fn(&Arc<Hub>, &Args) -> Answer,
+}
 
-pub(super) fn call(hub: &Arc<Hub>, method: &str, args: &Args) -> Answer {
-    match method {
-        "auth.test" => Ok(auth_test(hub)),
-        "chat.postMessage" => post_message(hub, args),
-        "chat.postEphemeral" => post_ephemeral(hub, args),
-        "chat.update" => update(hub, args),
-        "chat.delete" => delete(hub, args),
-        "conversations.replies" => conversations::replies(hub, args),
-        "conversations.info" => conversations::info(hub, args),
-        "conversations.members" => conversations::members(hub, args),
-        "conversations.open" => conversations::open(hub, args),
-        "users.info" => conversations::user_info(hub, args),
-        "views.open" => surfaces::view_open(hub, args),
-        "views.update" => surfaces::view_update(hub, args),
-        "views.publish" => surfaces::view_publish(hub, args),
-        "assistant.threads.setStatus" => surfaces::set_status(hub, args),
-        "assistant.threads.setTitle" => surfaces::set_title(hub, args),
-        "assistant.threads.setSuggestedPrompts" => surfaces::set_prompts(hub, args),
-        "agents.sessions.setStatus" => surfaces::session_status(hub, args),
-        _ => Err("unknown_method".into()),
+impl Method {
+    pub(super) fn call(&self, hub: &Arc<Hub>, args: &Args) -> Answer {
+        (self.run)(hub, args)
     }
 }
 
-/// A POST to a `response_url`.
-pub(super) fn respond(hub: &Arc<Hub>, url: &ResponseUrl, args: &Args) -> Answer {
-    let flag = |key: &str| is_true(args.get(key));
-    let world = hub.world();
-    let original = &url.message;
-    let current = match &original.only_for {
-        Some(user) => world.ephemerals(user.as_str()).iter().find(|m| m.ts == original.ts).cloned(),
-        None => world.message(original.channel.as_str(), original.ts.as_str()).cloned(),
-    };
-    drop(world);
-    if flag("delete_original") {
-        if let Some(message) = current {
-            hub.delete(&message);
-        }
-        return Ok(json!({}));
-    }
-    let content = content(hub, args)?;
-    if flag("replace_original") {
-        let before = current.ok_or("message_not_found")?;
-        let after = Message { text: content.text, blocks: content.blocks, ..before.clone() };
-        hub.update(&before, after);
-        return Ok(json!({}));
-    }
-    let public = str_arg(args, "response_type") == Some("in_channel");
-    let message = Message {
-        channel: original.channel.clone(),
-        thread_ts: thread_arg(args)?,
-        only_for: (!public).then(|| url.user.clone()),
-        ..bot_message(&hub.world(), content)
-    };
-    hub.post(message);
-    Ok(json!({}))
+const fn writes(name: &'static str, scopes: &'static [&'static str], rate: Rate, run: Run) -> Method {
+    Method { name, scopes, rate, form_only: false, run }
 }
 
-fn auth_test(hub: &Hub) -> Value {
+const fn reads(name: &'static str, scopes: &'static [&'static str], rate: Rate, run: Run) -> Method {
+    Method { name, scopes, rate, form_only: true, run }
+}
+
+type Run = fn(&Arc<Hub>, &Args) -> Answer;
+
+const CHAT: &[&str] = &["chat:write"];
+const HISTORY: &[&str] = &["channels:history", "groups:history", "mpim:history", "im:history"];
+const READ: &[&str] = &["channels:read", "groups:read", "mpim:read", "im:read"];
+const OPEN: &[&str] = &["im:write", "mpim:write", "channels:manage", "groups:write"];
+const USERS: &[&str] = &["users:read"];
+const ASSISTANT: &[&str] = &["assistant:write"];
+/// The documents disagree about these.
+const CHAT_OR_ASSISTANT: &[&str] = &["chat:write", "assistant:write"];
+const GROUPS: &[&str] = &["usergroups:read"];
+
+static METHODS: [Method; 33] = [
+    writes("auth.test", &[], Rate::Special, auth_test),
+    writes("chat.postMessage", CHAT, Rate::Post, messages::post_message),
+    writes("chat.postEphemeral", CHAT, Rate::Tier4, messages::post_ephemeral),
+    writes("chat.update", CHAT, Rate::Tier3, messages::update),
+    writes("chat.delete", CHAT, Rate::Tier3, messages::delete),
+    writes("chat.startStream", CHAT, Rate::Tier2, streams::start),
+    writes("chat.appendStream", CHAT, Rate::Tier4, streams::append),
+    writes("chat.stopStream", CHAT, Rate::Tier2, streams::stop),
+    reads("conversations.replies", HISTORY, Rate::Tier3, conversations::replies),
+    reads("conversations.history", HISTORY, Rate::Tier3, conversations::history),
+    reads("conversations.info", READ, Rate::Tier3, conversations::info),
+    reads("conversations.members", READ, Rate::Tier4, conversations::members),
+    reads("conversations.list", READ, Rate::Tier2, conversations::list),
+    writes("conversations.open", OPEN, Rate::Tier3, conversations::open),
+    reads("users.info", USERS, Rate::Tier4, directory::user_info),
+    reads("users.list", USERS, Rate::Tier2, directory::user_list),
+    reads("usergroups.list", GROUPS, Rate::Tier2, directory::group_list),
+    reads("usergroups.users.list", GROUPS, Rate::Tier2, directory::group_members),
+    writes("reactions.add", &["reactions:write"], Rate::Tier3, reactions::add),
+    writes("reactions.remove", &["reactions:write"], Rate::Tier2, reactions::remove),
+    reads("reactions.get", &["reactions:read"], Rate::Tier3, reactions::get),
+    reads("files.getUploadURLExternal", &["files:write"], Rate::Tier4, files::upload_url),
+    writes("files.completeUploadExternal", &["files:write"], Rate::Tier4, files::complete),
+    reads("files.info", &["files:read"], Rate::Tier4, files::info),
+    writes("views.open", &[], Rate::Tier4, views::open),
+    writes("views.push", &[], Rate::Tier4, views::pushed),
+    writes("views.update", &[], Rate::Tier4, views::update),
+    writes("views.publish", &[], Rate::Tier4, views::publish),
+    writes("assistant.threads.setStatus", CHAT_OR_ASSISTANT, Rate::Tier4, surfaces::set_status),
+    writes("assistant.threads.setTitle", ASSISTANT, Rate::Tier4, surfaces::set_title),
+    writes("assistant.threads.setSuggestedPrompts", ASSISTANT, Rate::Tier4, surfaces::set_prompts),
+    writes("agents.sessions.setStatus", CHAT_OR_ASSISTANT, Rate::Tier3, surfaces::session_status),
+    writes("agents.sessions.rename", CHAT_OR_ASSISTANT, Rate::Tier3, surfaces::session_rename),
+];
+
+pub(super) fn find(name: &str) -> Option<&'static Method> {
+    METHODS.iter().find(|m| m.name == name)
+}
+
+fn auth_test(hub: &Arc<Hub>, _: &Args) -> Answer {
     let world = hub.world();
-    json!({
+    Ok(json!({
         "url": format!("{}/", hub.base),
         "team": world.team_name,
         "team_id": world.team,
@@ -87,82 +102,7 @@ fn auth_test(hub: &Hub) -> Value {
         "bot_id": world.bot.bot_id,
         "app_id": world.bot.app_id,
         "is_enterprise_install": false,
-    })
-}
-
-struct Content {
-    text: String,
-    blocks: Option<Value>,
-    metadata: Option<Value>,
-    warning: Option<&'static str>,
-}
-
-/// What a message says, checked as Slack checks it.
-fn content(hub: &Hub, args: &Args) -> Result<Content, ApiError> {
-    let text = str_arg(args, "text").unwrap_or("").to_owned();
-    let markdown = str_arg(args, "markdown_text").filter(|t| !t.is_empty());
-    let blocks = args.get("blocks").filter(|b| b.as_array().is_none_or(|l| !l.is_empty()));
-    let (text, blocks) = match (markdown, blocks) {
-        (Some(_), Some(_)) => return Err("markdown_text_conflict".into()),
-        (Some(_), None) if !text.is_empty() => return Err("markdown_text_conflict".into()),
-        (Some(m), None) if m.chars().count() > 12_000 => return Err("msg_too_long".into()),
-        (Some(m), None) => (m.to_owned(), Some(json!([{"type": "markdown", "text": m}]))),
-        (None, blocks) => (text, blocks.cloned()),
-    };
-    if text.is_empty() && blocks.is_none() {
-        return Err("no_text".into());
-    }
-    // A form carries blocks as text, which some clients do in JSON too.
-    let blocks = match blocks {
-        Some(Value::String(s)) => Some(serde_json::from_str(&s).map_err(|_| "invalid_blocks_format")?),
-        other => other,
-    };
-    let blocks = match blocks {
-        Some(blocks) => Some(accept(&blocks, Surface::Message, || hub.world().next_id()).map_err(refuse)?),
-        None => None,
-    };
-    let metadata = args.get("metadata").filter(|m| *m != &json!({})).cloned();
-    if let Some(metadata) = &metadata {
-        let event_type = metadata.get("event_type").and_then(Value::as_str).unwrap_or("");
-        let well_named = event_type.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
-        if event_type.is_empty() || !well_named || !metadata.get("event_payload").is_some_and(Value::is_object) {
-            return Err("invalid_metadata_format".into());
-        }
-        if metadata.to_string().len() > 4_000 {
-            return Err("metadata_too_large".into());
-        }
-    }
-    if text.chars().count() > POST_CHARS {
-        let text = text.chars().take(POST_CHARS).collect();
-        return Ok(Content { text, blocks, metadata, warning: Some("message_truncated") });
-    }
-    Ok(Content { text, blocks, metadata, warning: None })
-}
-
-pub(super) fn refuse(invalid: Invalid) -> ApiError {
-    match invalid {
-        Invalid::Format => "invalid_blocks_format".into(),
-        Invalid::TooLong => "msg_blocks_too_long".into(),
-        Invalid::Tables => "only_one_table_allowed".into(),
-        Invalid::Blocks(messages) => ApiError { code: "invalid_blocks".into(), messages },
-    }
-}
-
-/// A message of the bot, still without a place.
-fn bot_message(world: &World, content: Content) -> Message {
-    Message {
-        channel: ChannelId::new(""),
-        ts: MessageTs::new(""),
-        thread_ts: None,
-        user: world.bot.user.clone(),
-        bot_id: Some(world.bot.bot_id.clone()),
-        text: content.text,
-        blocks: content.blocks,
-        metadata: content.metadata,
-        edited: None,
-        tombstone: false,
-        only_for: None,
-    }
+    }))
 }
 
 /// The conversation an argument names, in which the bot must be; a person's id means their DM.
@@ -181,91 +121,24 @@ pub(super) fn place(hub: &Hub, args: &Args, key: &str) -> Result<Channel, ApiErr
     }
 }
 
+/// The same, where something is to be written.
+pub(super) fn place_to_write(hub: &Hub, args: &Args, key: &str) -> Result<Channel, ApiError> {
+    let channel = place(hub, args, key)?;
+    if channel.is_archived { Err("is_archived".into()) } else { Ok(channel) }
+}
+
 /// The thread to reply in. An empty `thread_ts` is an error: it is how bots lose threads.
 pub(super) fn thread_arg(args: &Args) -> Result<Option<MessageTs>, ApiError> {
     match args.get("thread_ts") {
         None => Ok(None),
-        Some(Value::String(ts)) if !ts.is_empty() => Ok(Some(MessageTs::new(ts.clone()))),
+        Some(Value::String(ts)) if is_ts(ts) => Ok(Some(MessageTs::new(ts.clone()))),
         Some(_) => Err("invalid_thread_ts".into()),
     }
 }
 
-fn thread_in(world: &World, channel: &Channel, args: &Args) -> Result<Option<MessageTs>, ApiError> {
-    let Some(ts) = thread_arg(args)? else { return Ok(None) };
-    match world.message(channel.id.as_str(), ts.as_str()) {
-        None => Err("thread_not_found".into()),
-        Some(root) if root.is_reply() => Err("cannot_reply_to_message".into()),
-        Some(_) => Ok(Some(ts)),
-    }
-}
-
-fn shown(hub: &Hub, message: &Message) -> Value {
-    let world = hub.world();
-    Value::Object(message.to_slack(&world.team, &world.bot, true))
-}
-
-fn post_message(hub: &Arc<Hub>, args: &Args) -> Answer {
-    let channel = place(hub, args, "channel")?;
-    let content = content(hub, args)?;
-    let warning = content.warning;
-    let message = {
-        let world = hub.world();
-        let thread_ts = thread_in(&world, &channel, args)?;
-        Message { channel: channel.id, thread_ts, ..bot_message(&world, content) }
-    };
-    let message = hub.post(message);
-    let mut answer = json!({"channel": message.channel, "ts": message.ts, "message": shown(hub, &message)});
-    if let (Some(warning), Some(answer)) = (warning, answer.as_object_mut()) {
-        answer.insert("warning".into(), warning.into());
-        answer.insert("response_metadata".into(), json!({"warnings": [warning]}));
-    }
-    Ok(answer)
-}
-
-fn post_ephemeral(hub: &Arc<Hub>, args: &Args) -> Answer {
-    let channel = place(hub, args, "channel")?;
-    let user = UserId::new(str_arg(args, "user").unwrap_or(""));
-    if !channel.has(&user) {
-        return Err("user_not_in_channel".into());
-    }
-    let content = content(hub, args)?;
-    let message = {
-        let world = hub.world();
-        let thread_ts = thread_in(&world, &channel, args)?;
-        Message { channel: channel.id, thread_ts, only_for: Some(user), ..bot_message(&world, content) }
-    };
-    let message = hub.post(message);
-    Ok(json!({"message_ts": message.ts}))
-}
-
-/// The message the arguments name, which must be the bot's own.
-fn own_message(hub: &Hub, args: &Args, not_ours: &'static str) -> Result<Message, ApiError> {
-    let channel = place(hub, args, "channel")?;
-    let world = hub.world();
-    let ts = str_arg(args, "ts").unwrap_or("");
-    let message = world.message(channel.id.as_str(), ts).filter(|m| !m.tombstone).ok_or("message_not_found")?;
-    if message.bot_id.as_ref() != Some(&world.bot.bot_id) {
-        return Err(not_ours.into());
-    }
-    Ok(message.clone())
-}
-
-fn update(hub: &Arc<Hub>, args: &Args) -> Answer {
-    let before = own_message(hub, args, "cant_update_message")?;
-    if str_arg(args, "text").is_some_and(|t| t.len() > UPDATE_BYTES) {
-        return Err("msg_too_long".into());
-    }
-    let content = content(hub, args)?;
-    let metadata = if args.contains_key("metadata") { content.metadata } else { before.metadata.clone() };
-    let after = Message { text: content.text, blocks: content.blocks, metadata, ..before.clone() };
-    let after = hub.update(&before, after);
-    Ok(json!({"channel": after.channel, "ts": after.ts, "text": after.text, "message": shown(hub, &after)}))
-}
-
-fn delete(hub: &Arc<Hub>, args: &Args) -> Answer {
-    let message = own_message(hub, args, "cant_delete_message")?;
-    hub.delete(&message);
-    Ok(json!({"channel": message.channel, "ts": message.ts}))
+fn is_ts(text: &str) -> bool {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    text.split_once('.').is_some_and(|(seconds, rest)| digits(seconds) && digits(rest))
 }
 
 pub(super) fn str_arg<'a>(args: &'a Args, key: &str) -> Option<&'a str> {

@@ -1,22 +1,40 @@
-//! A small, faithful Slack: the Web API, signed deliveries, buttons, `response_url`, and people who write and press.
+//! A small, faithful Slack: the Web API, signed deliveries, buttons and modals, commands, streams, files, and people who
+//! write and press.
 //!
-//! What it promises: the bot cannot tell it from Slack by anything the bot may rely on. Deliveries are signed and
-//! retried on Slack's schedule with the same `event_id`; a mention in a channel arrives twice; the bot hears its own
-//! messages and edits; limits are refused with Slack's error codes; a press is delivered once and never repeated.
-//! What it does not promise: Slack's rate limits (ask for them with [`Workspace::misbehave`]), streaming, files.
+//! What it promises: the bot cannot tell it from Slack by anything the bot may rely on. Deliveries are signed, made only
+//! for events the app asked for, and retried on Slack's schedule with the same `event_id`; a mention in a channel arrives
+//! twice; the bot hears its own messages and edits; what Slack refuses (sizes, rates, scopes, places) is refused with its
+//! error codes; a press is delivered once and never repeated. It misbehaves as Slack does when it is told to.
+//! What it does not promise: anything the bot does not use and Slack documents elsewhere, such as pins, canvases,
+//! workflows, link previews, several workspaces, or Socket Mode.
 
+mod acts;
 mod blocks;
+mod composer;
 mod conversations;
 mod delivery;
+mod directory;
 mod events;
+mod faults;
+mod files;
+mod forms;
 mod hub;
+mod interactions;
 mod journal;
+mod ledger;
+mod limits;
 mod message;
+mod messages;
 mod methods;
+mod people;
+mod reactions;
 mod seed;
+mod streams;
 mod surfaces;
 #[cfg(test)]
 mod tests;
+mod underneath;
+mod views;
 mod web_api;
 mod world;
 
@@ -26,17 +44,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::serve::ListenerExt;
-use serde_json::{Map, Value};
 use tokio::net::TcpListener;
 
+pub use self::faults::{Fault, Installation, Misdelivery};
 pub(crate) use self::hub::Hub;
+pub use self::interactions::{Place, PressOutcome, SubmitOutcome};
 use self::journal::Journal;
-pub use self::message::Message;
-pub use self::seed::{Bot, Channel, Seed, User};
+pub use self::ledger::{Attempt, Call, Delivery, Interaction};
+pub use self::message::{File, Message, Reaction};
+pub use self::people::Refused;
+pub use self::seed::{Bot, Channel, Group, Seed, User};
+pub use self::underneath::Underneath;
 pub(crate) use self::world::Change;
 pub use self::world::World;
 use super::page;
-use crate::domain::{ChannelId, Clock, Lang, MessageTs, Secret, UserId};
+use crate::domain::{Clock, Lang, Secret};
 
 /// How a workspace is run.
 #[derive(Clone, Debug)]
@@ -51,32 +73,24 @@ pub struct Settings {
     pub retry_scale: f64,
     /// People, channels, bot.
     pub seed: Seed,
+    /// What the app was granted at its installation.
+    pub scopes: Vec<String>,
+    /// The events the app asked to be told, with `message.channels`, `message.im` and their like.
+    pub events: Vec<String>,
+    /// Whether the app has a Home tab; `views.publish` is refused without.
+    pub home_tab: bool,
+    /// Whether calls above Slack's rate limits are refused.
+    pub limits: bool,
+    /// Factor on how often methods may be called: 1.0, or more in tests.
+    pub limit_scale: f64,
+    /// How long a stream can be appended to: about five minutes with Slack.
+    pub stream_life: Duration,
     /// Where the time comes from.
     pub clock: Clock,
     /// A line at the top of the page, such as who answers.
     pub banner: Option<fn(Lang) -> String>,
     /// Requests a person can click into the composer.
     pub examples: fn(Lang) -> Vec<String>,
-}
-
-/// Why a person's action was refused by the workspace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
-    /// No such conversation.
-    #[error("no such conversation")]
-    ChannelNotFound,
-    /// The person is not in it.
-    #[error("the person is not in the conversation")]
-    NotInChannel,
-    /// No such person.
-    #[error("no such person")]
-    UserNotFound,
-    /// No such message, or the person cannot see it.
-    #[error("no such message")]
-    MessageNotFound,
-    /// The message has no such button.
-    #[error("no such button on the message")]
-    ActionNotFound,
 }
 
 /// Why a workspace did not start.
@@ -88,47 +102,6 @@ pub enum StartError {
     /// The listener.
     #[error("the workspace's listener cannot be used: {0}")]
     Listener(std::io::Error),
-}
-
-/// What became of a press.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PressOutcome {
-    /// The bot's HTTP status; none when it did not answer within 3 s or could not be reached.
-    pub status: Option<u16>,
-    /// The person sees Slack's warning triangle: anything but 200 within 3 s.
-    pub warning: bool,
-    /// The bot's answer, up to 64 KiB.
-    pub body: String,
-}
-
-/// A recorded call of the Web API, or of a `response_url` (method `response_url`).
-#[derive(Clone, Debug, PartialEq)]
-pub struct Call {
-    /// Such as `chat.postMessage`.
-    pub method: String,
-    /// The arguments, however they were sent.
-    pub args: Map<String, Value>,
-    /// Milliseconds since the epoch, on the workspace's clock.
-    pub at: i64,
-}
-
-/// How a Web API method misbehaves.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Fault {
-    /// Answers late.
-    Delay(Duration),
-    /// Does nothing and answers this status.
-    Status(u16),
-    /// Does nothing and answers 429 with `Retry-After`, in seconds.
-    RateLimited(u64),
-    /// Does it, and never answers.
-    HangAfterAccept,
-    /// Does it, and answers this status.
-    StatusAfterAccept(u16),
-    /// Does nothing and answers 200 with a page of HTML.
-    Html,
-    /// Does nothing and answers 200 with `ok:false` and this code.
-    OkFalse(String),
 }
 
 /// A signed request, ready to be sent (or to be spoilt first).
@@ -145,33 +118,33 @@ pub struct SignedRequest {
 }
 
 /// Which of the bot's URLs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Endpoint {
     /// Events API.
     Events,
-    /// Buttons.
+    /// Buttons and modals.
     Interactions,
+    /// Slash commands.
+    Commands,
+    /// Options of external selects.
+    Options,
 }
 
-/// An event on its way to the bot.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Delivery {
-    /// The same on each attempt.
-    pub event_id: String,
-    /// The inner event's type, such as `app_mention`.
-    pub kind: String,
-    /// What was tried so far.
-    pub attempts: Vec<Attempt>,
-}
+/// What `manifest.yaml` asks to be granted.
+const SCOPES: [&str; 8] = [
+    "app_mentions:read",
+    "assistant:write",
+    "channels:history",
+    "chat:write",
+    "groups:history",
+    "im:history",
+    "mpim:history",
+    "users:read",
+];
 
-/// One attempt of a delivery.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Attempt {
-    /// Milliseconds since the epoch, on the workspace's clock.
-    pub at: i64,
-    /// The bot's HTTP status; none when it did not answer within 3 s or could not be reached.
-    pub status: Option<u16>,
-}
+/// What `manifest.yaml` asks to be told.
+const EVENTS: [&str; 6] =
+    ["app_home_opened", "app_mention", "message.channels", "message.groups", "message.im", "message.mpim"];
 
 impl Settings {
     /// In memory, with secrets made for this run, Slack's own schedule, no banner and no examples.
@@ -188,6 +161,12 @@ impl Settings {
             bot_token: Secret::new(format!("xoxb-local-{token}")),
             retry_scale: 1.0,
             seed,
+            scopes: SCOPES.map(str::to_owned).to_vec(),
+            events: EVENTS.map(str::to_owned).to_vec(),
+            home_tab: false,
+            limits: true,
+            limit_scale: 1.0,
+            stream_life: Duration::from_secs(300),
             clock,
             banner: None,
             examples: |_| Vec::new(),
@@ -217,7 +196,11 @@ impl Workspace {
             None => (None, Vec::new()),
         };
         let hub = Arc::new(Hub::new(settings, format!("http://{address}"), journal, &past));
-        let app = web_api::router(Arc::clone(&hub)).merge(page::router(Arc::clone(&hub)));
+        let downloads = files::downloads(Arc::clone(&hub));
+        let app = web_api::router(Arc::clone(&hub))
+            .merge(page::router(Arc::clone(&hub)))
+            .merge(files::uploads(Arc::clone(&hub)))
+            .merge(downloads.route_layer(axum::middleware::from_fn(page::only_this_machine)));
         let stop = hub.stop.clone();
         let listener = listener.tap_io(|stream| {
             if let Err(error) = stream.set_nodelay(true) {
@@ -263,45 +246,14 @@ impl Workspace {
 
     /// Where deliveries go from now on; before this nothing is delivered.
     pub fn set_bot_urls(&self, events: &str, interactions: &str) {
-        self.hub.courier.set_urls(events, interactions);
+        self.hub.courier.set_url(Endpoint::Events, events);
+        self.hub.courier.set_url(Endpoint::Interactions, interactions);
     }
 
-    /// A person writes, in Slack's form: `& < >` escaped, mentions as `<@U…>`. Deliveries follow in the background.
-    ///
-    /// # Errors
-    /// When the person is unknown or not in the conversation, or the thread does not exist.
-    #[expect(clippy::unused_async, reason = "a person's action may come to wait for something")]
-    pub async fn say(
-        &self,
-        user: &str,
-        channel: &str,
-        thread_ts: Option<&str>,
-        text: &str,
-    ) -> Result<MessageTs, Refused> {
-        self.hub.say(user, channel, thread_ts, text)
-    }
-
-    /// A person opens the DM with the bot, which is told by `app_home_opened`.
-    ///
-    /// # Errors
-    /// When the person is unknown.
-    #[expect(clippy::unused_async, reason = "a person's action may come to wait for something")]
-    pub async fn open_dm(&self, user: &str) -> Result<ChannelId, Refused> {
-        self.hub.open_dm(&UserId::new(user)).map(|c| c.id)
-    }
-
-    /// A person presses the first button with this `action_id` on a message they see, also an ephemeral one.
-    ///
-    /// # Errors
-    /// When there is no such person, message or button.
-    pub async fn press(
-        &self,
-        user: &str,
-        channel: &str,
-        message_ts: &str,
-        action_id: &str,
-    ) -> Result<PressOutcome, Refused> {
-        self.hub.press(user, channel, message_ts, None, action_id).await
+    /// Where slash commands and look-ups of options go; while these are not set people cannot use either.
+    pub fn set_more_urls(&self, commands: &str, options: &str) {
+        self.hub.courier.set_url(Endpoint::Commands, commands);
+        self.hub.courier.set_url(Endpoint::Options, options);
     }
 
     /// Signs a body at the current time.
@@ -342,6 +294,18 @@ impl Workspace {
         self.look(|w| w.deliveries().cloned().collect())
     }
 
+    /// Recorded presses, modals and commands, oldest first; the last 200.
+    pub fn interactions(&self) -> Vec<Interaction> {
+        self.look(|w| w.interactions().cloned().collect())
+    }
+
+    /// Lets the page look into the bot; only the first time counts.
+    pub fn set_underneath(&self, underneath: Underneath) {
+        if self.hub.underneath.set(underneath).is_err() {
+            tracing::warn!("what is underneath was told already");
+        }
+    }
+
     /// Looks at the world at one moment.
     pub fn look<T>(&self, look: impl FnOnce(&World) -> T) -> T {
         look(&self.hub.world())
@@ -362,6 +326,21 @@ impl Workspace {
             }
         };
         tokio::time::timeout(timeout, search).await.ok().flatten()
+    }
+
+    /// Forgets what was ordered of misbehaviour and not yet done.
+    pub fn behave(&self) {
+        self.hub.behave();
+    }
+
+    /// Delivers the events of the next `times` messages of people otherwise than it should.
+    pub fn misdeliver(&self, how: Misdelivery, times: u32) {
+        self.hub.misdeliver(how, times);
+    }
+
+    /// What Slack says of the app's token from now on.
+    pub fn set_installation(&self, installation: Installation) {
+        self.hub.set_installation(installation);
     }
 
     /// Makes the next `times` calls of a method (or of a `response_url`: `response_url`) misbehave.

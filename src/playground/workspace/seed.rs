@@ -18,6 +18,21 @@ pub struct Seed {
     pub channels: Vec<Channel>,
     /// The installed app.
     pub bot: Bot,
+    /// What `@handle`s name that are no person.
+    pub groups: Vec<Group>,
+}
+
+/// A user group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// `S…`.
+    pub id: String,
+    /// What people type after `@`.
+    pub handle: String,
+    /// The name shown.
+    pub name: String,
+    /// Who is in it.
+    pub members: Vec<UserId>,
 }
 
 /// The installed app and its bot user.
@@ -114,6 +129,12 @@ pub struct Channel {
     pub is_im: bool,
     /// Shared with another workspace.
     pub is_ext_shared: bool,
+    /// A DM of several people.
+    #[serde(default)]
+    pub is_mpim: bool,
+    /// Read-only for ever.
+    #[serde(default)]
+    pub is_archived: bool,
     /// Everybody in it, the bot included where it was invited.
     pub members: Vec<UserId>,
 }
@@ -127,6 +148,8 @@ impl Channel {
             is_private: false,
             is_im: false,
             is_ext_shared: false,
+            is_mpim: false,
+            is_archived: false,
             members: members.iter().map(|m| UserId::new(*m)).collect(),
         }
     }
@@ -134,6 +157,37 @@ impl Channel {
     /// A private channel with these members.
     pub fn private(id: &str, name: &str, members: &[&str]) -> Self {
         Self { is_private: true, ..Self::public(id, name, members) }
+    }
+
+    /// What events call its kind: `im`, `mpim`, `group` or `channel`.
+    pub(super) fn channel_type(&self) -> &'static str {
+        match (self.is_im, self.is_mpim, self.is_private) {
+            (true, ..) => "im",
+            (_, true, _) => "mpim",
+            (.., true) => "group",
+            _ => "channel",
+        }
+    }
+
+    /// The name that payloads give it.
+    pub(super) fn payload_name(&self) -> &str {
+        match (self.is_im, self.is_private) {
+            (true, _) => "directmessage",
+            (false, true) => "privategroup",
+            (false, false) => &self.name,
+        }
+    }
+
+    /// The same channel, archived.
+    #[must_use]
+    pub fn archived(self) -> Self {
+        Self { is_archived: true, ..self }
+    }
+
+    /// The same channel, shared with another workspace.
+    #[must_use]
+    pub fn shared(self) -> Self {
+        Self { is_ext_shared: true, ..self }
     }
 
     /// Whether the person takes part.
@@ -164,6 +218,7 @@ impl Seed {
                 name: "concierge".into(),
                 real_name: "Concierge".into(),
             },
+            groups: Vec::new(),
             team_name: "Sample".into(),
             team,
         }

@@ -12,25 +12,29 @@ use axum::routing::{any, post};
 use serde_json::{Map, Value, json};
 
 use super::hub::{Handle, Hub};
-use super::{Call, Fault, methods};
-
-/// What the installed app may do; the header of every answer.
-pub(super) const SCOPES: &str = "app_mentions:read,assistant:write,channels:history,channels:read,chat:write,\
-groups:history,groups:read,im:history,im:read,im:write,mpim:history,users:read";
-
-/// Slack reads a JSON body only in methods that write; to these it is as if no argument had been given.
-const FORM_ONLY: [&str; 4] = ["conversations.info", "conversations.members", "conversations.replies", "users.info"];
+use super::{Call, Fault, Installation, messages, methods, streams};
 
 /// Why a call fails: Slack's code and, for some, what else the answer holds.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ApiError {
     pub(super) code: String,
+    /// `response_metadata.messages`.
     pub(super) messages: Vec<String>,
+    /// Further fields of the answer.
+    pub(super) extra: Vec<(&'static str, String)>,
+    /// The status is 429 and this its `Retry-After`.
+    pub(super) retry_after: Option<u64>,
 }
 
 impl From<&str> for ApiError {
     fn from(code: &str) -> Self {
-        Self { code: code.into(), messages: Vec::new() }
+        Self { code: code.into(), ..Self::default() }
+    }
+}
+
+impl ApiError {
+    fn rate_limited(seconds: u64) -> Self {
+        Self { retry_after: Some(seconds), ..Self::from("ratelimited") }
     }
 }
 
@@ -50,42 +54,61 @@ async fn api(
     let json = is_json(&headers);
     let args = match arguments(json, query.as_deref(), &body) {
         Ok(args) => args,
-        Err(code) => return answer(Err(code.into())),
+        Err(code) => return answer(&hub, Err(code.into())),
     };
-    let token = token(&headers, &args);
+    let token = bearer(&headers).or_else(|| args.get("token").and_then(Value::as_str)).unwrap_or("").to_owned();
     record(&hub, &method, &args);
     let tasks = hub.tasks.clone();
     // A task of its own: Slack carries out what it was sent, also for a caller who has hung up.
     let answered = tasks.spawn(async move {
-        with_faults(&hub, &method, || {
-            match token.as_deref() {
-                None => return Err("not_authed".into()),
-                Some(token) if token != hub.settings.bot_token.reveal() => return Err("invalid_auth".into()),
-                Some(_) => {}
-            }
-            if json && !args.is_empty() && FORM_ONLY.contains(&method.as_str()) {
+        with_faults(&hub, &method, &args, || {
+            let method = methods::find(&method).ok_or("unknown_method")?;
+            authorized(&hub, &token)?;
+            let channel = args.get("channel").and_then(Value::as_str).unwrap_or("");
+            hub.limited(method, channel).map_err(ApiError::rate_limited)?;
+            hub.granted(method.scopes)?;
+            if json && !args.is_empty() && method.form_only {
                 let messages = vec!["[ERROR] missing required field: the arguments were not sent as a form".to_owned()];
-                return Err(ApiError { code: "invalid_arguments".into(), messages });
+                return Err(ApiError { messages, ..ApiError::from("invalid_arguments") });
             }
-            methods::call(&hub, &method, &args)
+            method.call(&hub, &args)
         })
         .await
     });
     answered.await.unwrap_or_else(|_| bare(500))
 }
 
+fn authorized(hub: &Hub, token: &str) -> Result<(), ApiError> {
+    if token.is_empty() {
+        return Err("not_authed".into());
+    }
+    // A token of an app instead of one of its bot.
+    if token.starts_with("xapp-") {
+        return Err("not_allowed_token_type".into());
+    }
+    if token != hub.settings.bot_token.reveal() {
+        return Err("invalid_auth".into());
+    }
+    match hub.installation() {
+        Installation::Active => Ok(()),
+        Installation::Revoked => Err("token_revoked".into()),
+        Installation::Expired => Err("token_expired".into()),
+        Installation::Inactive => Err("account_inactive".into()),
+    }
+}
+
 async fn response_url(State(hub): State<Arc<Hub>>, Path(secret): Path<String>, body: Bytes) -> Response {
     let args = match arguments(true, None, &body) {
         Ok(args) => args,
-        Err(code) => return answer(Err(code.into())),
+        Err(code) => return answer(&hub, Err(code.into())),
     };
     record(&hub, "response_url", &args);
-    with_faults(&hub, "response_url", || {
+    with_faults(&hub, "response_url", &args, || {
         let url = hub.use_response_url(&secret).map_err(|e| match e {
             Handle::Unknown | Handle::Expired => "expired_url",
             Handle::Used => "used_url",
         })?;
-        methods::respond(&hub, &url, &args)
+        messages::respond(&hub, &url, &args)
     })
     .await
 }
@@ -93,28 +116,23 @@ async fn response_url(State(hub): State<Arc<Hub>>, Path(secret): Path<String>, b
 fn record(hub: &Hub, method: &str, args: &Map<String, Value>) {
     let mut args = args.clone();
     args.remove("token");
-    hub.world().record_call(Call { method: method.into(), args, at: hub.clock.now_ms() });
+    hub.world().ledger.called(Call { method: method.into(), args, at: hub.clock.now_ms() });
     hub.changed();
 }
 
-async fn with_faults(hub: &Hub, method: &str, work: impl FnOnce() -> Answer) -> Response {
+async fn with_faults(hub: &Hub, method: &str, args: &Map<String, Value>, work: impl FnOnce() -> Answer) -> Response {
     match hub.next_fault(method) {
-        None => answer(work()),
+        None => answer(hub, work()),
         Some(Fault::Delay(by)) => {
             pause(hub, by).await;
-            answer(work())
+            answer(hub, work())
         }
         Some(Fault::Status(status)) => bare(status),
         Some(Fault::StatusAfterAccept(status)) => {
             drop(work());
             bare(status)
         }
-        Some(Fault::RateLimited(seconds)) => {
-            let mut response = answer(Err("ratelimited".into()));
-            *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
-            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
-            response
-        }
+        Some(Fault::RateLimited(seconds)) => answer(hub, Err(ApiError::rate_limited(seconds))),
         Some(Fault::HangAfterAccept) => {
             drop(work());
             hub.stop.cancelled().await;
@@ -124,7 +142,16 @@ async fn with_faults(hub: &Hub, method: &str, work: impl FnOnce() -> Answer) -> 
             ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], "<!DOCTYPE html><title>Slack</title>")
                 .into_response()
         }
-        Some(Fault::OkFalse(code)) => answer(Err(code.as_str().into())),
+        Some(Fault::Garbled(body)) => as_json(hub, body),
+        Some(Fault::GarbledAfterAccept(body)) => {
+            drop(work());
+            as_json(hub, body)
+        }
+        Some(Fault::OkFalse(code)) => answer(hub, Err(code.as_str().into())),
+        Some(Fault::StreamCloses) => {
+            streams::close(hub, args);
+            answer(hub, work())
+        }
     }
 }
 
@@ -136,38 +163,54 @@ fn bare(status: u16) -> Response {
     StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR).into_response()
 }
 
-fn answer(result: Answer) -> Response {
-    let body = match result {
+fn answer(hub: &Hub, result: Answer) -> Response {
+    let error = match result {
         Ok(mut body) => {
             if let Some(body) = body.as_object_mut() {
                 body.insert("ok".into(), true.into());
             }
-            body
+            return as_json(hub, body.to_string());
         }
-        Err(ApiError { code, messages }) if messages.is_empty() => json!({"ok": false, "error": code}),
-        Err(ApiError { code, messages }) => {
-            json!({"ok": false, "error": code, "response_metadata": {"messages": messages}})
-        }
+        Err(error) => error,
     };
-    let headers = [(header::CONTENT_TYPE.as_str(), "application/json; charset=utf-8"), ("x-oauth-scopes", SCOPES)];
-    (headers, body.to_string()).into_response()
+    let mut body = Map::new();
+    body.insert("ok".into(), false.into());
+    body.insert("error".into(), error.code.into());
+    body.extend(error.extra.into_iter().map(|(key, value)| (key.to_owned(), value.into())));
+    if !error.messages.is_empty() {
+        body.insert("response_metadata".into(), json!({"messages": error.messages}));
+    }
+    let mut response = as_json(hub, Value::Object(body).to_string());
+    if let Some(seconds) = error.retry_after {
+        *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+fn as_json(hub: &Hub, body: String) -> Response {
+    let scopes = hub.settings.scopes.join(",");
+    let headers =
+        [(header::CONTENT_TYPE.as_str(), "application/json; charset=utf-8"), ("x-oauth-scopes", scopes.as_str())];
+    (headers, body).into_response()
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
     headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).is_some_and(|t| t.starts_with("application/json"))
 }
 
-fn token(headers: &HeaderMap, args: &Map<String, Value>) -> Option<String> {
-    let bearer =
+pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let token =
         headers.get(header::AUTHORIZATION).and_then(|v| v.to_str().ok()).and_then(|v| v.strip_prefix("Bearer "));
-    bearer.or_else(|| args.get("token").and_then(Value::as_str)).filter(|t| !t.is_empty()).map(str::to_owned)
+    token.filter(|t| !t.is_empty())
 }
 
 fn arguments(json: bool, query: Option<&str>, body: &[u8]) -> Result<Map<String, Value>, &'static str> {
     let mut args = Map::new();
     let mut add = |encoded: &[u8]| {
         for (name, value) in url::form_urlencoded::parse(encoded) {
-            let structured = matches!(name.as_ref(), "blocks" | "metadata" | "view" | "prompts" | "attachments");
+            let structured =
+                matches!(name.as_ref(), "blocks" | "metadata" | "view" | "prompts" | "attachments" | "chunks");
             let parsed = structured.then(|| serde_json::from_str(&value).ok()).flatten();
             args.insert(name.into_owned(), parsed.unwrap_or_else(|| Value::String(value.into_owned())));
         }

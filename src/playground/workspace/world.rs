@@ -3,18 +3,15 @@
 //! Every alteration is a [`Change`], so that the file, the page and the tests see the same history. The file keeps what
 //! Slack would keep: messages, DMs, titles, Home. Ephemeral messages, statuses and open modals are lost at a restart.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::message::Message;
-use super::seed::{Bot, Channel, Seed, User};
-use super::{Call, Delivery};
+use super::ledger::{Call, Delivery, Interaction, Ledger};
+use super::message::{File, Message, Reaction};
+use super::seed::{Bot, Channel, Group, Seed, User};
 use crate::domain::{ChannelId, MessageTs, TeamId, UserId};
-
-/// How many calls and deliveries are remembered; a playground may run for weeks.
-const REMEMBERED: usize = 20_000;
 
 /// One alteration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,11 +22,30 @@ pub(crate) enum Change {
     /// A message has new content.
     Updated { message: Message },
     /// A message is gone; an ephemeral one when `only_for` is set.
-    Deleted { channel: ChannelId, ts: MessageTs, only_for: Option<UserId> },
+    Deleted {
+        channel: ChannelId,
+        ts: MessageTs,
+        /// The thread it stood in, for a reply.
+        #[serde(default)]
+        thread_ts: Option<MessageTs>,
+        only_for: Option<UserId>,
+    },
     /// A DM exists from now on.
     Opened { channel: Channel },
+    /// Somebody gave or took back a reaction.
+    Reacted { channel: ChannelId, ts: MessageTs, user: UserId, name: String, on: bool },
+    /// A file's bytes, in base64, from now on to be had.
+    Filed { file: File, data: String },
     /// The line "… is looking it up"; empty text ends it.
-    Status { channel: ChannelId, thread_ts: MessageTs, text: String, until: i64 },
+    Status {
+        channel: ChannelId,
+        thread_ts: MessageTs,
+        text: String,
+        until: i64,
+        /// What a client shows in turns instead of `text`.
+        #[serde(default)]
+        loading: Vec<String>,
+    },
     /// The title of a thread with the bot.
     Title { channel: ChannelId, thread_ts: MessageTs, title: String },
     /// What the bot suggests to ask.
@@ -40,16 +56,22 @@ pub(crate) enum Change {
     Home { user: UserId, view: Value },
     /// A modal was opened or updated.
     Modal { view: Value, user: UserId },
+    /// A modal is no longer open.
+    ModalClosed { view_id: String, user: UserId },
 }
 
 impl Change {
     /// Whether Slack would still know it tomorrow.
     pub(super) fn is_durable(&self) -> bool {
         match self {
-            Self::Posted { message } | Self::Updated { message } => message.only_for.is_none(),
+            Self::Posted { message } => message.only_for.is_none(),
+            // A stream is kept as it began and as it ended, not each of its words.
+            Self::Updated { message } => message.only_for.is_none() && !message.streaming,
             Self::Deleted { only_for, .. } => only_for.is_none(),
+            Self::Reacted { .. } | Self::Filed { .. } => true,
             Self::Opened { .. } | Self::Title { .. } | Self::Home { .. } => true,
-            Self::Status { .. } | Self::Prompts { .. } | Self::Session { .. } | Self::Modal { .. } => false,
+            Self::Status { .. } | Self::Prompts { .. } | Self::Session { .. } => false,
+            Self::Modal { .. } | Self::ModalClosed { .. } => false,
         }
     }
 }
@@ -60,26 +82,36 @@ struct Conversation {
     messages: BTreeMap<MessageTs, Message>,
 }
 
+/// A status line.
+#[derive(Debug)]
+struct Shown {
+    text: String,
+    until: i64,
+    loading: Vec<String>,
+}
+
 /// What a workspace holds at one moment.
 #[derive(Debug)]
 pub struct World {
-    pub(super) team: TeamId,
+    pub(crate) team: TeamId,
     pub(crate) team_name: String,
     pub(crate) bot: Bot,
     /// Tells the runs of one workspace apart: milliseconds at its start, in hexadecimal.
     pub(super) run: String,
     users: Vec<User>,
+    groups: Vec<Group>,
     order: Vec<ChannelId>,
     conversations: BTreeMap<ChannelId, Conversation>,
     ephemerals: BTreeMap<UserId, Vec<Message>>,
-    statuses: BTreeMap<(ChannelId, MessageTs), (String, i64)>,
+    statuses: BTreeMap<(ChannelId, MessageTs), Shown>,
     titles: BTreeMap<(ChannelId, MessageTs), String>,
     prompts: BTreeMap<ChannelId, Value>,
     sessions: BTreeMap<(ChannelId, MessageTs), String>,
     homes: BTreeMap<UserId, Value>,
-    modals: BTreeMap<String, (UserId, Value)>,
-    calls: VecDeque<Call>,
-    deliveries: VecDeque<Delivery>,
+    /// What each person has open, the first at the bottom.
+    modals: BTreeMap<UserId, Vec<Value>>,
+    files: BTreeMap<String, (File, String)>,
+    pub(super) ledger: Ledger,
     last_us: i64,
     last_id: u64,
 }
@@ -98,6 +130,7 @@ impl World {
             bot: seed.bot,
             run: format!("{started_ms:X}"),
             users: seed.users,
+            groups: seed.groups,
             order,
             conversations,
             ephemerals: BTreeMap::new(),
@@ -107,8 +140,8 @@ impl World {
             sessions: BTreeMap::new(),
             homes: BTreeMap::new(),
             modals: BTreeMap::new(),
-            calls: VecDeque::new(),
-            deliveries: VecDeque::new(),
+            files: BTreeMap::new(),
+            ledger: Ledger::default(),
             last_us: 0,
             last_id: 0,
         }
@@ -122,6 +155,11 @@ impl World {
     /// A person; not the bot.
     pub fn user(&self, id: &str) -> Option<&User> {
         self.users.iter().find(|u| u.id.as_str() == id)
+    }
+
+    /// The user groups.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
     }
 
     /// A conversation.
@@ -168,8 +206,8 @@ impl World {
 
     /// The status line of a thread, if one is shown at `now` (milliseconds).
     pub fn status(&self, channel: &str, thread_ts: &str, now: i64) -> Option<&str> {
-        let (text, until) = self.statuses.get(&(ChannelId::new(channel), MessageTs::new(thread_ts)))?;
-        (*until > now).then_some(text.as_str())
+        let shown = self.statuses.get(&(ChannelId::new(channel), MessageTs::new(thread_ts)))?;
+        (shown.until > now).then_some(shown.text.as_str())
     }
 
     /// The title the bot gave a thread.
@@ -187,6 +225,16 @@ impl World {
         self.sessions.get(&(ChannelId::new(channel), MessageTs::new(thread_ts))).map(String::as_str)
     }
 
+    /// All titles of threads.
+    pub fn titles(&self) -> impl Iterator<Item = (&ChannelId, &MessageTs, &str)> {
+        self.titles.iter().map(|((c, t), title)| (c, t, title.as_str()))
+    }
+
+    /// The states of all agent sessions.
+    pub fn sessions(&self) -> impl Iterator<Item = (&ChannelId, &MessageTs, &str)> {
+        self.sessions.iter().map(|((c, t), state)| (c, t, state.as_str()))
+    }
+
     /// A person's Home tab, as published.
     pub fn home(&self, user: &str) -> Option<&Value> {
         self.homes.get(&UserId::new(user))
@@ -194,22 +242,38 @@ impl World {
 
     /// A modal and who has it open.
     pub fn modal(&self, id: &str) -> Option<(&UserId, &Value)> {
-        self.modals.get(id).map(|(u, v)| (u, v))
+        let all = self.modals.iter().flat_map(|(user, views)| views.iter().map(move |v| (user, v)));
+        all.into_iter().find(|(_, v)| v.get("id").and_then(Value::as_str) == Some(id))
     }
 
-    /// The modal last opened or updated for a person.
+    /// The modals a person has open, the first at the bottom.
+    pub fn modals_of(&self, user: &str) -> Vec<&Value> {
+        self.modals.get(&UserId::new(user)).map_or_else(Vec::new, |views| views.iter().collect())
+    }
+
+    /// The modal a person sees: the topmost.
     pub fn modal_of(&self, user: &str) -> Option<&Value> {
-        self.modals.values().filter(|(u, _)| u.as_str() == user).map(|(_, v)| v).next_back()
+        self.modals.get(&UserId::new(user))?.last()
+    }
+
+    /// A file and its bytes in base64.
+    pub(super) fn file(&self, id: &str) -> Option<(&File, &str)> {
+        self.files.get(id).map(|(file, data)| (file, data.as_str()))
     }
 
     /// Recorded Web API calls, oldest first; the last 20,000.
     pub fn calls(&self) -> impl Iterator<Item = &Call> {
-        self.calls.iter()
+        self.ledger.calls.iter()
     }
 
     /// Recorded event deliveries, oldest first; the last 20,000.
     pub fn deliveries(&self) -> impl Iterator<Item = &Delivery> {
-        self.deliveries.iter()
+        self.ledger.deliveries.iter()
+    }
+
+    /// Recorded presses, modals and commands, oldest first; the last 200.
+    pub fn interactions(&self) -> impl Iterator<Item = &Interaction> {
+        self.ledger.interactions.iter()
     }
 
     /// Whether somebody takes part in a conversation and may thus read it.
@@ -217,8 +281,16 @@ impl World {
         self.conversations.get(channel).is_some_and(|c| c.channel.has(user))
     }
 
-    pub(crate) fn active_statuses(&self, now: i64) -> impl Iterator<Item = (&ChannelId, &MessageTs, &str)> {
-        self.statuses.iter().filter(move |(_, (_, until))| *until > now).map(|((c, t), (s, _))| (c, t, s.as_str()))
+    /// The status lines shown at `now` (milliseconds): place, text, and what is shown in turns instead.
+    pub(crate) fn active_statuses(&self, now: i64) -> impl Iterator<Item = (&ChannelId, &MessageTs, &str, &[String])> {
+        let shown = self.statuses.iter().filter(move |(_, shown)| shown.until > now);
+        shown.map(|((c, t), shown)| (c, t, shown.text.as_str(), shown.loading.as_slice()))
+    }
+
+    /// Streams do not outlive the run that carried them: what is left of them is an ordinary message.
+    pub(super) fn end_streams(&mut self) {
+        let all = self.conversations.values_mut().flat_map(|c| c.messages.values_mut());
+        all.for_each(|m| m.streaming = false);
     }
 
     /// A `ts` later than all before it.
@@ -233,22 +305,10 @@ impl World {
         self.last_id
     }
 
-    pub(super) fn record_call(&mut self, call: Call) {
-        if self.calls.len() == REMEMBERED {
-            self.calls.pop_front();
-        }
-        self.calls.push_back(call);
-    }
-
-    pub(super) fn record_delivery(&mut self, delivery: Delivery) {
-        if self.deliveries.len() == REMEMBERED {
-            self.deliveries.pop_front();
-        }
-        self.deliveries.push_back(delivery);
-    }
-
-    pub(super) fn delivery_mut(&mut self, event_id: &str) -> Option<&mut Delivery> {
-        self.deliveries.iter_mut().rev().find(|d| d.event_id == event_id)
+    /// An id of Slack's form, such as `F…`, never used before in any run.
+    pub(super) fn new_id(&mut self, letter: &str) -> String {
+        let number = self.next_id();
+        format!("{letter}{}{number:04}", self.run)
     }
 
     pub(super) fn apply(&mut self, change: &Change) {
@@ -261,7 +321,7 @@ impl World {
                 self.put(message.clone());
             }
             Change::Updated { message } => self.put(message.clone()),
-            Change::Deleted { channel, ts, only_for: None } => {
+            Change::Deleted { channel, ts, only_for: None, .. } => {
                 if let Some(c) = self.conversations.get_mut(channel) {
                     c.messages.remove(ts);
                 }
@@ -276,12 +336,22 @@ impl World {
                     self.conversations.insert(channel.id.clone(), c);
                 }
             }
-            Change::Status { channel, thread_ts, text, until } => {
+            Change::Reacted { channel, ts, user, name, on } => {
+                let found = self.conversations.get_mut(channel).and_then(|c| c.messages.get_mut(ts));
+                if let Some(message) = found {
+                    react(&mut message.reactions, user, name, *on);
+                }
+            }
+            Change::Filed { file, data } => {
+                self.files.insert(file.id.clone(), (file.clone(), data.clone()));
+            }
+            Change::Status { channel, thread_ts, text, until, loading } => {
                 let key = (channel.clone(), thread_ts.clone());
                 if text.is_empty() {
                     self.statuses.remove(&key);
                 } else {
-                    self.statuses.insert(key, (text.clone(), *until));
+                    let shown = Shown { text: text.clone(), until: *until, loading: loading.clone() };
+                    self.statuses.insert(key, shown);
                 }
             }
             Change::Title { channel, thread_ts, title } => {
@@ -297,8 +367,15 @@ impl World {
                 self.homes.insert(user.clone(), view.clone());
             }
             Change::Modal { view, user } => {
-                let id = view.get("id").and_then(Value::as_str).unwrap_or("").to_owned();
-                self.modals.insert(id, (user.clone(), view.clone()));
+                let open = self.modals.entry(user.clone()).or_default();
+                match open.iter_mut().find(|v| v.get("id") == view.get("id")) {
+                    Some(old) => *old = view.clone(),
+                    None => open.push(view.clone()),
+                }
+            }
+            Change::ModalClosed { view_id, user } => {
+                let open = self.modals.entry(user.clone()).or_default();
+                open.retain(|v| v.get("id").and_then(Value::as_str) != Some(view_id));
             }
         }
     }
@@ -324,4 +401,15 @@ impl World {
         });
         self.last_us = self.last_us.max(us.unwrap_or(0));
     }
+}
+
+fn react(reactions: &mut Vec<Reaction>, user: &UserId, name: &str, on: bool) {
+    let given = reactions.iter_mut().find(|r| r.name == name);
+    match (given, on) {
+        (Some(reaction), true) if !reaction.users.contains(user) => reaction.users.push(user.clone()),
+        (Some(reaction), false) => reaction.users.retain(|u| u != user),
+        (None, true) => reactions.push(Reaction { name: name.to_owned(), users: vec![user.clone()] }),
+        (Some(_), true) | (None, false) => {}
+    }
+    reactions.retain(|r| !r.users.is_empty());
 }

@@ -20,7 +20,10 @@ pub(super) fn beside(text: &Folded, mut atom: Atom, context: &Context) -> Atom {
     }
     let named = japanese::bracketed_weekday(text, at).or_else(|| {
         let day = atom.exprs.iter().all(|e| matches!(e.part, Part::OfMonth(OfMonth::Day(_))));
-        let written = || japanese::weekday_at(text, at).or_else(|| english::weekday_beside(text, atom.end));
+        let written = || {
+            let no = text.word_at(at, "の").map_or(at, |at| text.skip_spaces(at));
+            japanese::weekday_at(text, no).or_else(|| english::weekday_beside(text, atom.end))
+        };
         if day { written() } else { None }
     });
     if let Some((weekday, end)) = named
@@ -181,7 +184,7 @@ pub(super) fn is_another(text: &Folded, from: usize) -> bool {
         "何月",
         "その日の",
     ];
-    const ENGLISH: [&str; 27] = [
+    const ENGLISH: [&str; 29] = [
         "every",
         "each",
         "other",
@@ -202,6 +205,8 @@ pub(super) fn is_another(text: &Folded, from: usize) -> bool {
         "period",
         "time",
         "a week",
+        "days to",
+        "weeks to",
         "weeks",
         "same week",
         "same quarter",
@@ -219,4 +224,15 @@ pub(super) fn is_another(text: &Folded, from: usize) -> bool {
             JAPANESE.iter().any(|w| text.word_before(back, w).is_some())
         }
     }
+}
+
+/// さん, 様 right after it: 四月一日さん has a family name that looks like a day.
+pub(super) fn is_name(text: &Folded, end: usize) -> bool {
+    let follows = |words: &[&str], next: &str| {
+        text.any_at(end, words).is_some_and(|(_, at)| !text.at(at).is_some_and(|c| next.contains(c)))
+    };
+    // さんま and さんしょう are goods, 様子 and 様々 other words.
+    follows(&["さん", "さま"], "ましざ")
+        || follows(&["様"], "々子式")
+        || text.any_at(end, &["ちゃん", "くん"]).is_some()
 }

@@ -3,7 +3,7 @@
 use chrono::Datelike;
 
 use super::calendar;
-use super::expr::{Expr, OfYear, Part, Year, nearness, of_month};
+use super::expr::{Expr, OfMonth, OfYear, Part, Year, nearness, of_month};
 use super::{Item, japanese, lengths, open, span_of};
 use crate::reading::fold::Folded;
 use crate::reading::{Context, Reading, Refusal};
@@ -59,6 +59,11 @@ pub(super) fn combine(text: &Folded, mut items: Vec<Item>, context: &Context) ->
         if let Some(joined) = joined {
             rest.next();
             combined.push(joined);
+            continue;
+        }
+        if let Some(long) = for_until(text, &item, context) {
+            while rest.next_if(|(next, _)| next.from < long.to).is_some() {}
+            combined.push(long);
             continue;
         }
         combined.push(open::open(text, item, context));
@@ -204,6 +209,11 @@ fn joined(text: &Folded, a: &Item, b: &Item, link: Link, context: &Context) -> O
     let between = text.word_before(a.from, "between");
     let (from, to) = match link {
         Link::Range => {
+            // 先月より今月 compares, unless まで closes a period.
+            let than = text.word_at(text.skip_spaces(a.to), "より").is_some();
+            if than && text.word_at(text.skip_spaces(b.to), "まで").is_none() {
+                return None;
+            }
             let from = text.word_before(a.from, "from").or(between).unwrap_or(a.from);
             (from, text.any_at(text.skip_spaces(b.to), &["まで", "迄"]).map_or(b.to, |(_, end)| end))
         }
@@ -211,7 +221,43 @@ fn joined(text: &Folded, a: &Item, b: &Item, link: Link, context: &Context) -> O
         Link::And => (a.from, text.any_at(b.to, &["の間", "のあいだ"])?.1),
         Link::List | Link::None => return None,
     };
-    Some(Item { from, to, exprs: spans(&a.exprs, &b.exprs, context), shares: false, length: false })
+    let mut exprs = spans(&a.exprs, &b.exprs, context);
+    if to == b.to && link == Link::Range && text.word_at(text.skip_spaces(a.to), "から").is_some() {
+        exprs.iter_mut().for_each(|e| or_so_long(e, &b.exprs));
+    }
+    Some(Item { from, to, exprs, shares: false, length: false })
+}
+
+/// 11/24から3日 is three days, or goes on to the third of the next month.
+fn or_so_long(period: &mut Expr, last: &[Expr]) {
+    let ([Expr { part: Part::OfMonth(OfMonth::Day(n)), month: None, weekday: None, .. }], Part::Given(readings)) =
+        (last, &mut period.part)
+    else {
+        return;
+    };
+    let crosses = |r: &Reading| matches!(r, Reading::Range(a, b) if (a.year(), a.month()) != (b.year(), b.month()));
+    let short = |r: &Reading| Some(Reading::Range(r.start()?, calendar::days(r.start()?, i64::from(*n) - 1)?));
+    let both = |r: &Reading| [short(r).filter(|_| crosses(r)), Some(*r)].into_iter().flatten();
+    *readings = readings.iter().flat_map(both).collect();
+}
+
+/// `昨日までの3日間`: so many days, the date the last.
+fn for_until(text: &Folded, item: &Item, context: &Context) -> Option<Item> {
+    let (_, at) = text.any_at(text.skip_spaces(item.to), &["までの", "迄の"])?;
+    let length = lengths::japanese_length(text, text.skip_spaces(at)).filter(|l| l.marked && l.n > 0)?;
+    let exprs = item.exprs.iter().map(|expr| {
+        let back = |r: &Reading| {
+            let end = r.end()?;
+            let start = calendar::days(calendar::shifted(end, length.unit, -length.n)?, 1)?;
+            Some(Reading::Range(start, end))
+        };
+        match expr.readings(context) {
+            Ok(readings) => Part::Given(readings.iter().filter_map(back).collect()),
+            Err(why) => Part::Refused(why),
+        }
+        .into()
+    });
+    Some(Item { to: length.end, exprs: exprs.collect(), ..item.clone() })
 }
 
 /// The periods from the first dates to the last ones, pairing the ways to understand them.

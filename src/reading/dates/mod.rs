@@ -105,7 +105,7 @@ fn scan(text: &Folded, context: &Context) -> Vec<Item> {
             continue;
         };
         let mut end = atom.end;
-        if !atom.exprs.is_empty() && !beside::is_another(text, i) {
+        if !atom.exprs.is_empty() && !beside::is_another(text, i) && !beside::is_name(text, end) {
             let further =
                 if atom.day_may_follow { further::further_days(text, end, &atom.exprs, context) } else { Vec::new() };
             let length = atom.length.is_some();

@@ -135,7 +135,9 @@ fn counted_before(text: &Folded, from: usize) -> Option<(usize, Option<i64>)> {
         .any_at(begin, &["a ", "one "])
         .map(|_| 1)
         .or_else(|| numbers::count_at(text, begin).filter(|(_, end)| *end == back).map(|(n, _)| i64::from(n)));
-    Some((begin, n.and_then(|n| n.checked_mul(days?))))
+    // "The 10 days before Nov 24" are a period, "10 days before" is a day.
+    let period = text.word_before(begin, "the").is_some();
+    Some((begin, n.filter(|_| !period).and_then(|n| n.checked_mul(days?))))
 }
 
 fn away(mut item: Item, (from, days): (usize, Option<i64>), open: Open) -> Item {

@@ -164,7 +164,7 @@ fn with_year_last(text: &Folded, first: u32, second: u32, year: u32, end: usize,
 fn month_day(text: &Folded, first: u32, second: u32, end: usize, context: &Context) -> Option<Atom> {
     let next = text.at(end);
     let goes_on = next.is_some_and(|c| c.is_ascii_alphabetic() || "/%".contains(c))
-        || (next.is_some_and(|c| ",.".contains(c)) && text.at(end + 1).is_some_and(|c| c.is_ascii_digit()));
+        || (next == Some('.') && text.at(end + 1).is_some_and(|c| c.is_ascii_digit()));
     let ratio = (first, second) == (24, 7) || text.any_at(end, &AFTER_FRACTION).is_some() || super::counted(text, end);
     if goes_on || ratio {
         return None;

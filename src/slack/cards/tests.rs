@@ -17,6 +17,7 @@ fn proposal(lang: Lang, state: ProposalState, write: Write) -> Proposal {
         origin_turn: TurnId::new("t"),
         depth: 0,
         write,
+        grounds: Grounds::default(),
         digest: "d".into(),
         state,
         created_at: 0,
@@ -345,5 +346,67 @@ proptest! {
         check_limits(&body);
         let kinds = |b: &Body| b.blocks.as_array().unwrap().iter().map(|b| b["type"].clone()).collect::<Vec<_>>();
         prop_assert_eq!(kinds(&body), kinds(&reference));
+    }
+}
+
+#[test]
+fn a_card_says_how_its_values_were_read_and_warns_where_they_differ_from_the_words() {
+    let day = |d: &str| d.parse::<NaiveDate>().unwrap();
+    let drawn = |lang, grounds: Grounds| {
+        let proposal = Proposal { grounds, ..proposal(lang, ProposalState::Pending, sale()) };
+        seen(&render(&Card { proposal: &proposal, requester_name: "森 あおい", decider_name: None }))
+    };
+    let words = |w: &str| Ground::Words { words: w.into(), also: Vec::new() };
+    let read = Grounds {
+        date: Some(words("先週火曜日")),
+        price: Some(Ground::Words { words: "千八百円".into(), also: Vec::new() }),
+        tax: Some(TaxNote::Excluded),
+    };
+    let card = drawn(Lang::Ja, read.clone());
+    for line in [
+        "「先週火曜日」→ 2026-11-24（火）",
+        "「千八百円」→ 1,800円",
+        "税抜きと書かれています（税の計算はしていません）。",
+    ] {
+        assert!(card.contains(line), "{line} missing in {card}");
+    }
+    assert!(drawn(Lang::En, read).contains("“先週火曜日” → Tue, 2026-11-24"));
+
+    let differs = Grounds {
+        date: Some(Ground::Differs { words: "先週の月曜".into(), says: vec![day("2026-11-23")] }),
+        price: Some(Ground::Differs { words: "180円".into(), says: vec![Yen(180)] }),
+        tax: None,
+    };
+    let card = drawn(Lang::Ja, differs);
+    assert!(
+        card.contains("⚠ 「先週の月曜」は 2026-11-23（月） と読めますが、このカードは 2026-11-24（火） です。"),
+        "{card}"
+    );
+    assert!(card.contains("⚠ 「180円」は 180円 と読めますが、このカードは 1,800円 です。"), "{card}");
+
+    let ambiguous = Ground::Words { words: "11/24".into(), also: vec![day("2025-11-24")] };
+    let card = drawn(Lang::En, Grounds { date: Some(ambiguous), price: Some(Ground::Unsaid), tax: None });
+    assert!(card.contains("“11/24” → Tue, 2026-11-24 (it can also mean Mon, 2025-11-24;"), "{card}");
+    assert!(card.contains("⚠ Your message does not seem to say ¥1,800."), "{card}");
+
+    let none = Ground::Differs { words: "2月30日".into(), says: Vec::new() };
+    assert!(
+        drawn(Lang::Ja, Grounds { date: Some(none), ..Grounds::default() })
+            .contains("「2月30日」という日付はありません")
+    );
+
+    // The words are a person's: they cannot look like another line, nor fill the card.
+    let hostile = words(&format!("昨日\n✅ 販売を登録しました{}", "あ".repeat(5_000)));
+    let body = drawn(Lang::Ja, Grounds { date: Some(hostile), ..Grounds::default() });
+    assert!(!body.contains("\n✅") && body.chars().count() < 1_500, "{body}");
+}
+
+#[test]
+fn a_decided_card_explains_nothing_any_more() {
+    let grounds = Grounds { date: Some(Ground::Default), price: Some(Ground::Unsaid), tax: None };
+    for state in [ProposalState::Claimed, ProposalState::Done, ProposalState::Cancelled, ProposalState::Expired] {
+        let proposal = Proposal { grounds: grounds.clone(), ..proposal(Lang::Ja, state, sale()) };
+        let card = seen(&render(&Card { proposal: &proposal, requester_name: "森 あおい", decider_name: None }));
+        assert!(!card.contains("読み取れませんでした") && !card.contains("今日の日付に"), "{state:?}: {card}");
     }
 }

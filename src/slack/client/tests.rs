@@ -216,3 +216,12 @@ async fn connections_are_kept_and_the_token_never_shows() {
     assert_eq!(seen.lock().unwrap()[1].2, json!({ "channel_id": "D1", "thread_ts": "1.0", "status": "調べています" }));
     assert!(!format!("{client:?}").contains("xoxb"));
 }
+
+#[tokio::test]
+async fn a_search_whose_answer_is_not_whole_has_not_looked_everywhere() {
+    for answer in [json!({"ok": true}), json!({"ok": true, "messages": [], "has_more": true})] {
+        let (base, _) = slack(move |_| json_answer(answer.clone())).await;
+        let found = client(&base).find_by_outbox_key(&ChannelId::new("C1"), &MessageTs::new("1.0"), "k").await;
+        assert!(matches!(found, Err(SlackError::Uncertain(_))), "{found:?}");
+    }
+}

@@ -58,6 +58,8 @@ pub struct Options {
     pub env: Vec<(&'static str, String)>,
     /// Factor on Slack's schedule of retries; none: all retries within a second.
     pub retry_scale: Option<f64>,
+    /// What else differs in the workspace.
+    pub shape: Option<fn(&mut Settings)>,
 }
 
 impl Rig {
@@ -76,10 +78,14 @@ impl Rig {
         sample::load(&records, today()).await.expect("sample data");
         records.close().await;
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let settings = Settings {
+        let mut settings = Settings {
             retry_scale: options.retry_scale.unwrap_or(0.002),
+            limits: false,
             ..Settings::new(sample::seed(), Clock::system())
         };
+        if let Some(shape) = options.shape {
+            shape(&mut settings);
+        }
         let workspace = Workspace::start(listener, settings).await.expect("the workspace");
         let model = Model::start().await;
         let env = [

@@ -79,12 +79,19 @@ pub(super) fn month_day(text: &Folded, i: usize, context: &Context) -> Option<At
     Some(if year.is_some() { atom.sharing() } else { atom })
 }
 
-/// "May", "march", "jan" are words or names too; then something else must say that a month is meant.
+/// Some months are words or names too; then something else must say that a month is meant: "in May", "March total".
 fn is_month_name(text: &Folded, i: usize, end: usize) -> bool {
-    let long = end - i > 4 && text.word_at(i, "march").is_none();
-    let sure = long || text.any_at(i, &["sept", "nov", "oct", "feb", "aug", "june", "july"]).is_some();
+    const NAMES: [&str; 7] = ["may", "march", "mar", "april", "june", "august", "jan"];
+    const ABBREVIATIONS: [&str; 6] = ["sept", "sep", "nov", "oct", "feb", "aug"];
+    // After these a name may stand as well: "for April Tanaka".
+    const WEAK: [&str; 8] = ["on", "for", "of", "from", "and", "to", "vs", "or"];
     let next = text.skip_spaces(end);
-    let announced = ANNOUNCING.iter().any(|w| text.word_before(i, w).is_some());
+    let name = text.any_at(i, &NAMES).is_some();
+    let closed = text.at(next).is_none_or(|c| !c.is_ascii_alphabetic());
+    let long = text.any_at(i, &["april", "june", "august"]).is_some();
+    let sure = if name { long && closed } else { end - i > 4 || text.any_at(i, &ABBREVIATIONS).is_some() };
+    let weak = WEAK.iter().any(|w| text.word_before(i, w).is_some());
+    let announced = ANNOUNCING.iter().any(|w| text.word_before(i, w).is_some()) && (!name || !weak || closed);
     let listed = text.any_at(next, &["-", "~", "to ", "and ", "through ", "or "]);
     let listed = listed.is_some_and(|(_, next)| frames::month_at(text, text.skip_spaces(next)).is_some());
     let books = text.any_at(next, &["books", "calendar", "edition", "issue"]).is_some();

@@ -94,7 +94,9 @@ const FEASTS: [(&str, (u32, u32)); 8] = [
     ("元旦", (1, 1)),
 ];
 /// Words that begin like a date and are none: vague, a habit, a thing, a name.
-const NO_DATES: [&str; 32] = [
+const NO_DATES: [&str; 34] = [
+    "二十日大根",
+    "廿日大根",
     "月末営業日",
     "年末年始",
     "年末調整",

@@ -2,7 +2,7 @@
 
 use chrono::Datelike;
 
-use super::weeks::weekday_at;
+use super::weeks::{bracketed_weekday, weekday_at};
 use super::{MONTH_PARTS, TERMS, YEAR_PARTS, feast, skip_no};
 use crate::reading::dates::calendar::{self, Unit};
 use crate::reading::dates::era::Era;
@@ -143,6 +143,12 @@ fn year_at(text: &Folded, i: usize, context: &Context) -> Option<(Year, usize)> 
 /// After a year: what of it is meant, or all of it.
 pub(in crate::reading::dates) fn within_year(text: &Folded, end: usize, year: Year, context: &Context) -> Atom {
     let at = skip_no(text, end);
+    // 令和7年産: of the goods, not of the sale.
+    if let Some((_, end)) =
+        text.any_at(end, &["産", "製", "式", "型", "版", "モデル", "生まれ", "生れ", "卒", "入社", "創業"])
+    {
+        return Atom::nothing(end);
+    }
     let vague = text.any_at(at, &VAGUE_PARTS).or_else(|| text.any_at(at, &VAGUE_IN_YEAR));
     let vague = vague.map(|(_, end)| end).or_else(|| any_weekday(text, end));
     if vague.is_some() || season(text, at) {
@@ -274,6 +280,12 @@ pub(super) fn numbered(text: &Folded, i: usize) -> Option<Atom> {
     }
     if let Some(end) = first_of_several(text, i, "日") {
         let (day, _) = numbers::small_at(text, i)?;
+        return Atom::one(Expr::in_month(None, None, OfMonth::Day(day)), end);
+    }
+    // 24(火).
+    if let Some((day @ 1..=31, end)) = numbers::small_at(text, i).filter(|_| !numbers::joins_left(text, i))
+        && bracketed_weekday(text, end).is_some()
+    {
         return Atom::one(Expr::in_month(None, None, OfMonth::Day(day)), end);
     }
     let (day, end) = day_number(text, i).filter(|_| !numbers::joins_left(text, i))?;
