@@ -242,7 +242,11 @@ fn says_money(text: &Folded, from: usize, number: Number) -> bool {
     if !number.scaled || number.misgrouped || number.whole().is_none() {
         return false;
     }
-    let counted = units::unit_at(text, end).is_some()
+    // 4K 3台
+    let pictured = text.before(end) == Some('k')
+        && numbers::at(text, next).is_some_and(|n| units::unit_at(text, n.end).is_some_and(|(unit, _)| unit == "台"));
+    let counted = pictured
+        || units::unit_at(text, end).is_some()
         || units::is_other(text, end)
         || (text.at(next).is_some_and(|c| c.is_ascii_alphabetic())
             && (units::unit_at(text, next).is_some()

@@ -40,7 +40,12 @@ pub(super) fn grouped(text: &Folded, i: usize) -> Option<Price> {
     let meaning = match (before, after) {
         (_, Some(_)) | (Some(_), None) if separator == '\'' => Meaning::Refused(Refusal::Grouping),
         (_, Some(_)) if groups.zero => Meaning::Clear(one),
-        (None, Some(_)) if separator == '、' && groups.short => Meaning::Ambiguous(vec![one, other]),
+        // なす3、800円 is likelier a list.
+        (None, Some(_))
+            if separator == '、' && groups.short && !text.before(start).is_some_and(|c| c.is_alphabetic()) =>
+        {
+            Meaning::Ambiguous(vec![one, other])
+        }
         (None, Some(_)) => Meaning::Ambiguous(vec![other, one]),
         (Some(_), None) if (groups.short || groups.zero) && !counted => Meaning::Clear(one),
         _ => return None,

@@ -85,10 +85,10 @@ const ADJECTIVES: [&str; 24] = [
     "white", "black", "blue", "yellow", "orange", "hot", "iced", "cold", "long", "short", "other",
 ];
 /// Before a number they say which, not how many.
-const WHICH: [&str; 30] = [
+const WHICH: [&str; 35] = [
     "size", "route", "studio", "no.", "model", "type", "item", "line", "page", "floor", "table", "room", "gate",
     "level", "version", "chapter", "class", "expo", "euro", "week", "wk", "top", "best", "first", "last", "next",
-    "previous", "past", "show", "latest",
+    "previous", "past", "show", "latest", "customer", "store", "branch", "shop", "team",
 ];
 
 /// An English plural that things are counted in: 4 pumpkins. Gives the word and the end.
@@ -97,7 +97,11 @@ pub(super) fn plural_at(text: &Folded, i: usize) -> Option<(String, usize)> {
     let end = i + word.len();
     let plural = IRREGULAR.contains(&word.as_str()) || (word.len() > 2 && word.ends_with('s') && !word.ends_with("ss"));
     let part = text.at(end).is_some_and(|c| c.is_ascii_alphanumeric());
-    (plural && !part && !is_no_thing(&word)).then_some((word, end))
+    // 6 bus seats: only the last word says what is counted.
+    let joined = text.at(end) == Some(' ')
+        && plain_word(text, text.skip_spaces(end))
+            .is_some_and(|next| next.len() > 3 && next.ends_with('s') && !next.ends_with("ss") && !is_no_thing(&next));
+    (plural && !part && !joined && !is_no_thing(&word)).then_some((word, end))
 }
 
 /// The Latin word at `i`.

@@ -134,7 +134,10 @@ fn times(text: &Folded, i: usize) -> Option<Counted> {
         let more = text.at(end).is_some_and(|c| c.is_ascii_alphanumeric() || "-/.,:×".contains(c));
         let other =
             units::unit_at(text, next).is_some() || units::currency_at(text, next) || units::is_other(text, end);
-        let code = text.at(at) == Some('0');
+        // ThinkPad X100, an X86 server, X1 Carbon.
+        let name = text.at(next).is_some_and(|c| c.is_ascii_alphabetic())
+            && text.any_at(next, &["to ", "for ", "at "]).is_none();
+        let code = text.at(at) == Some('0') || (at == i + 1 && (name || [11, 32, 64, 86].contains(&n)));
         return (!joined && !more && !other && !code && !after_counter(text, i)).then(|| Counted {
             from: i,
             to: end,
@@ -214,7 +217,12 @@ fn one(text: &Folded, i: usize) -> Option<Counted> {
     }
     let noun = if next > number.end { nouns::skip_adjectives(text, next) } else { next };
     if let Some((unit, to)) = units::unit_at(text, noun) {
-        let size = units::is_measure(unit) && text.any_at(text.skip_spaces(to), &CONTAINERS).is_some();
+        // One can order online.
+        let verb = text.at(i).is_some_and(|c| c.is_ascii_alphabetic())
+            && ["can", "set", "pack", "head", "roll"].contains(&unit)
+            && nouns::plain_word(text, text.skip_spaces(to))
+                .is_some_and(|word| !["of", "at", "for", "to", "each", "and"].contains(&word.as_str()));
+        let size = verb || units::is_measure(unit) && text.any_at(text.skip_spaces(to), &CONTAINERS).is_some();
         let (half, to) = half_after(text, to);
         return (!size).then(|| Counted { from: i, to, number: value + half, unit: unit.to_owned() });
     }
