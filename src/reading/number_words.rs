@@ -137,7 +137,7 @@ fn part_of_scale(text: &Folded, i: usize) -> Option<Number> {
     Some(scaled(part.checked_mul(scale)?, end))
 }
 
-/// "One point two million"; without a scale the words are none.
+/// "One point two million", "three point five kilos"; alone the words are none.
 fn decimals(text: &Folded, whole: u128, end: usize) -> Option<Number> {
     let mut at = text.word_at(text.skip_spaces(end), "point ")?;
     let mut micro = whole.checked_mul(ONE)?;
@@ -147,8 +147,13 @@ fn decimals(text: &Folded, whole: u128, end: usize) -> Option<Number> {
         place /= 10;
         at = text.skip_spaces(end);
     }
-    let (scale, end) = scale_at(text, at)?;
-    Some(scaled(micro.checked_mul(scale)?, end))
+    match scale_at(text, at) {
+        Some((scale, end)) => Some(scaled(micro.checked_mul(scale)?, end)),
+        None if units::unit_at(text, at).is_some() => {
+            Some(Number { figures: false, ..Number::plain(micro, text.skip_spaces_back(at)) })
+        }
+        None => None,
+    }
 }
 
 /// "Six fifty yen" is 650 yen.

@@ -324,7 +324,7 @@ pub(super) fn vague_pair(text: &Folded, i: usize, ranging: &str) -> bool {
     let end = text.skip_spaces_back(back - 1);
     if let (Some(one), Some(next)) = (end.checked_sub(1).and_then(|at| lone_digit(text, at)), lone_digit(text, i))
         && one + 1 == next
-        && separator != '~'
+        && "、,・".contains(separator)
         && !text.before(end - 1).is_some_and(|c| "/.月日".contains(c))
     {
         return true;
@@ -338,7 +338,8 @@ pub(super) fn vague_pair(text: &Folded, i: usize, ranging: &str) -> bool {
         return false;
     }
     let alone = text.before(start).is_none_or(|c| !c.is_ascii_digit() && !is_kanji_numeral(c) && !"/.月日".contains(c));
-    let near = left + 1 == right || (left < right && ranging.contains(separator));
+    let listed = "、,・".contains(separator) && left + 1 == right;
+    let near = listed || (left < right && ranging.contains(separator));
     start < end && at == end && alone && near
 }
 

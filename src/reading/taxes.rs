@@ -39,7 +39,11 @@ const BEHIND: [(&str, Tax); 5] = [
     ("抜)", Tax::Excluded),
 ];
 /// Before "tax", with words like "10%" between.
-const ENGLISH_BEFORE: [(&str, Tax); 20] = [
+const ENGLISH_BEFORE: [(&str, Tax); 24] = [
+    ("inclusive of ", Tax::Included),
+    ("exclusive of ", Tax::Excluded),
+    ("w/o ", Tax::Excluded),
+    ("w/ ", Tax::Included),
     ("not including ", Tax::Excluded),
     ("not incl. ", Tax::Excluded),
     ("including ", Tax::Included),
@@ -135,6 +139,8 @@ pub(super) fn before(text: &Folded, from: usize, to: usize) -> Option<Tax> {
     let begin = from.max(to.saturating_sub(20));
     (begin..to).find_map(|i| {
         let (tax, end) = tax_at(text, i)?;
+        // "Tax included, 660 yen".
+        let end = text.word_at(end, ", ").unwrap_or(end);
         leads_to(text, end, to).then_some(tax)
     })
 }

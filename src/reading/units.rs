@@ -242,6 +242,8 @@ pub(super) fn unit_at(text: &Folded, i: usize) -> Option<(&'static str, usize)> 
         || (unit == "山" && numeral && text.before(i) != Some('一'))
         || (unit == "式" && text.before(i) != Some('一'))
         || (unit == "対" && text.at(end).is_some_and(|c| c.is_ascii_digit()))
+        // 0本日: today, not a counter.
+        || (unit == "本" && text.word_at(end, "日").is_some() && text.any_at(end, &["日曜", "日付"]).is_none())
         || OTHER_WORD.iter().any(|(u, next)| *u == unit && text.any_at(end, next).is_some())
         // 12 Unit price: a heading follows.
         || (unit == "unit" && text.any_at(text.skip_spaces(end), &["price", "cost"]).is_some())

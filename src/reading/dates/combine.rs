@@ -47,7 +47,8 @@ pub(super) fn combine(text: &Folded, mut items: Vec<Item>, context: &Context) ->
     let mut combined: Vec<Item> = Vec::new();
     let mut rest = items.into_iter().zip(links.into_iter().chain([Link::None])).peekable();
     while let Some((item, link)) = rest.next() {
-        if item.length && combined.last().is_some_and(|before| repeats(text, before.to, item.from)) {
+        if let Some(length) = item.length.filter(|_| combined.last().is_some_and(|b| repeats(text, b.to, item.from))) {
+            keep_as_long(text, &mut combined, length, context);
             continue;
         }
         if let Some(long) = from_for(text, &item, context).or_else(|| from_to_next(text, &item, context)) {
@@ -73,9 +74,14 @@ pub(super) fn combine(text: &Folded, mut items: Vec<Item>, context: &Context) ->
 
 fn pair_link(text: &Folded, pair: &[Item]) -> Link {
     let [a, b] = pair else { return Link::None };
-    let at = text.skip_spaces(a.to);
+    link(text, a.to, b.from)
+}
+
+/// How the words between two positions join what ends and what begins there.
+fn link(text: &Folded, end: usize, begin: usize) -> Link {
+    let at = text.skip_spaces(end);
     let leads =
-        |words: &[&str]| words.iter().any(|w| text.word_at(at, w).is_some_and(|e| text.skip_spaces(e) == b.from));
+        |words: &[&str]| words.iter().any(|w| text.word_at(at, w).is_some_and(|e| text.skip_spaces(e) == begin));
     if leads(&RANGE) {
         Link::Range
     } else if leads(&AND) {
@@ -85,6 +91,11 @@ fn pair_link(text: &Folded, pair: &[Item]) -> Link {
     } else {
         Link::None
     }
+}
+
+/// Nothing but と, "and" and the like stands between two positions.
+pub(super) fn is_listed(text: &Folded, end: usize, begin: usize) -> bool {
+    matches!(link(text, end, begin), Link::And | Link::List)
 }
 
 /// "Monday and Wednesday of last week": what the last one says holds for those before it.
@@ -151,6 +162,17 @@ fn repeats(text: &Folded, end: usize, from: usize) -> bool {
     at == from
 }
 
+/// A period with a length of another size (先週の3日間) says no days that are known; a list may add up to it.
+fn keep_as_long(text: &Folded, combined: &mut [Item], length: lengths::Length, context: &Context) {
+    let Some((last, before)) = combined.split_last_mut() else { return };
+    let listed = before.last().is_some_and(|b| is_listed(text, b.to, last.from));
+    let as_long = |r: &Reading| r.start().and_then(|start| span_of(start, length)) == Some(*r);
+    let fits = last.exprs.iter().any(|e| e.readings(context).is_ok_and(|readings| readings.iter().any(as_long)));
+    if !listed && !fits {
+        last.exprs.clear();
+    }
+}
+
 /// `11/1から1週間`: so many days, weeks, months from a day on.
 fn from_for(text: &Folded, item: &Item, context: &Context) -> Option<Item> {
     let (word, at) = text.any_at(text.skip_spaces(item.to), &["からの", "から", "~"])?;
@@ -203,7 +225,7 @@ fn from_to_next(text: &Folded, item: &Item, context: &Context) -> Option<Item> {
 
 /// One period of two dates, when words join them.
 fn joined(text: &Folded, a: &Item, b: &Item, link: Link, context: &Context) -> Option<Item> {
-    if b.length {
+    if b.length.is_some() {
         return None;
     }
     let between = text.word_before(a.from, "between");
@@ -225,7 +247,7 @@ fn joined(text: &Folded, a: &Item, b: &Item, link: Link, context: &Context) -> O
     if to == b.to && link == Link::Range && text.word_at(text.skip_spaces(a.to), "から").is_some() {
         exprs.iter_mut().for_each(|e| or_so_long(e, &b.exprs));
     }
-    Some(Item { from, to, exprs, shares: false, length: false })
+    Some(Item { from, to, exprs, shares: false, length: None })
 }
 
 /// 11/24から3日 is three days, or goes on to the third of the next month.

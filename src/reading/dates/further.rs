@@ -9,7 +9,7 @@ use crate::reading::{Context, numbers};
 fn further_weekdays(text: &Folded, mut end: usize) -> Vec<Item> {
     let mut items = Vec::new();
     while let Some((weekday, from, to)) = japanese::further_weekday(text, end) {
-        items.push(Item { from, to, exprs: vec![Expr::in_week(None, weekday)], shares: false, length: false });
+        items.push(Item { from, to, exprs: vec![Expr::in_week(None, weekday)], shares: false, length: None });
         end = to;
     }
     items
@@ -37,7 +37,10 @@ pub(super) fn further_days(text: &Folded, end: usize, first: &[Expr], context: &
         if !ends_day(text, to, spaced) && link != "," {
             break;
         }
-        lists = link == ",";
+        // 12/30,31の.
+        let tight = next == at && text.skip_spaces(after) == after && text.is_japanese();
+        let said = text.at(to).is_none_or(|c| "のにはとをで、。".contains(c));
+        lists = link == "," && !(tight && said);
         let from = text.skip_spaces(after);
         let mut expr = Expr::in_month(None, None, OfMonth::Day(day));
         // Nov 16-20, 2026.
@@ -46,7 +49,7 @@ pub(super) fn further_days(text: &Folded, end: usize, first: &[Expr], context: &
         if let (Some((year, _)), Some(month)) = (year, first.first().and_then(|e| e.month)) {
             (expr.year, expr.month) = (Some(year), Some(month));
         }
-        items.push(Item { from, to, exprs: vec![expr], shares: year.is_some(), length: false });
+        items.push(Item { from, to, exprs: vec![expr], shares: year.is_some(), length: None });
         at = to;
     }
     // "Nov 3, 5": only a closing "and" tells a list of days from other numbers.

@@ -117,7 +117,7 @@ pub(super) fn japanese_length(text: &Folded, i: usize) -> Option<Length> {
     } else {
         (Unit::Day, text.word_at(at, "日")?, false)
     };
-    let between = text.word_at(at, "間").filter(|_| !marked);
+    let between = text.word_at(at, "間").filter(|_| !marked && !is_family_name(text, at));
     Some(Length { n: i64::from(n), unit, marked: marked || between.is_some(), end: between.unwrap_or(at) })
 }
 
@@ -130,9 +130,11 @@ pub(super) fn japanese(text: &Folded, i: usize, context: &Context) -> Option<Ato
         return recent(length, context).filter(|_| counted && !ends_otherwise(text, length.end));
     }
     let length = japanese_length(text, i)?;
-    if let Some((word, end)) = text.any_at(length.end, &["前", "まえ", "後"]) {
+    let side = text.any_at(length.end, &["前", "まえ", "後"]).filter(|_| !is_family_name(text, length.end));
+    if let Some((word, end)) = side {
         let by = if word == "後" { length.n } else { -length.n };
-        let other = numbers::vague_pair(text, i, "~-") || text.at(end).is_some_and(|c| "後半回々".contains(c));
+        let ages = length.unit == Unit::Year && length.n > 200;
+        let other = ages || numbers::vague_pair(text, i, "~-") || text.at(end).is_some_and(|c| "後半回々".contains(c));
         return if other { Some(Atom::nothing(end)) } else { away(text, end, length.unit, by, context) };
     }
     let past = length.marked && !ends_otherwise(text, length.end) && !numbers::vague_pair(text, i, "~-");
@@ -194,6 +196,9 @@ pub(super) fn recent(length: Length, context: &Context) -> Option<Atom> {
 
 /// What follows 10日 makes it a length or a habit.
 pub(super) fn is_length(text: &Folded, end: usize) -> bool {
+    if is_family_name(text, end) {
+        return false;
+    }
     if text.any_at(end, &LENGTH_AFTER_DAYS).is_some() {
         return true;
     }
@@ -202,4 +207,14 @@ pub(super) fn is_length(text: &Folded, end: usize) -> bool {
     numbers::small_at(text, at).is_some_and(|(_, at)| {
         text.word_at(at, "回").is_some() || (1..=4).any(|n| text.word_at(at + n, "ずつ").is_some() && at > end)
     })
+}
+
+/// A family name that begins like the end of a length: 10日後藤さんに, 3日前川さんに; but 3日前田中さんに.
+pub(super) fn is_family_name(text: &Folded, i: usize) -> bool {
+    const SURE: [&str; 6] = ["後藤", "後閑", "間宮", "間瀬", "目黒", "目白"];
+    const CLOSED: [&str; 10] = ["前田", "前川", "前原", "前島", "前嶋", "前野", "前沢", "前澤", "前山", "前橋"];
+    let closes = |end: usize| {
+        text.at(end).is_none_or(|c| !matches!(c, '\u{4e00}'..='\u{9fff}') || "様商農青水酒米食".contains(c))
+    };
+    text.any_at(i, &SURE).is_some() || text.any_at(i, &CLOSED).is_some_and(|(_, end)| closes(end))
 }

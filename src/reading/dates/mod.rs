@@ -48,7 +48,8 @@ struct Item {
     to: usize,
     exprs: Vec<Expr>,
     shares: bool,
-    length: bool,
+    /// It is a length of time, read as the time up to today.
+    length: Option<Length>,
 }
 
 impl Atom {
@@ -98,18 +99,20 @@ pub(super) fn read(text: &Folded, context: &Context) -> Vec<(Range<usize>, Found
 /// The single dates, in order.
 fn scan(text: &Folded, context: &Context) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
-    let mut i = 0;
+    let (mut i, mut habit) = (0, None);
     while let Some(c) = text.at(i) {
         let Some(atom) = begins_date(c).then(|| atom_at(text, i, context)).flatten().filter(|a| a.end > i) else {
             i = skip(text, i, c);
             continue;
         };
         let mut end = atom.end;
-        if !atom.exprs.is_empty() && !beside::is_another(text, i) && !beside::is_name(text, end) {
+        // 毎月5日と20日: what is said of the first holds for the next.
+        let another = beside::is_another(text, i) || habit.is_some_and(|end| combine::is_listed(text, end, i));
+        habit = another.then_some(end);
+        if !atom.exprs.is_empty() && !another && !beside::is_name(text, end) {
             let further =
                 if atom.day_may_follow { further::further_days(text, end, &atom.exprs, context) } else { Vec::new() };
-            let length = atom.length.is_some();
-            items.push(Item { from: i, to: end, exprs: atom.exprs, shares: atom.shares, length });
+            items.push(Item { from: i, to: end, exprs: atom.exprs, shares: atom.shares, length: atom.length });
             end = further.last().map_or(end, |item| item.to);
             items.extend(further);
         }

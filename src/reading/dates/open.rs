@@ -80,8 +80,11 @@ pub(super) fn open(text: &Folded, item: Item, context: &Context) -> Item {
     if let Some((from, (_, to))) = onwards {
         return opened(Item { from, to, ..item }, Open::Since, context);
     }
-    let suffix =
-        if item.length { None } else { text.lookup(item.to, &SUFFIXES).or_else(|| text.lookup(at, &SUFFIXES)) };
+    let suffix = if item.length.is_some() {
+        None
+    } else {
+        text.lookup(item.to, &SUFFIXES).or_else(|| text.lookup(at, &SUFFIXES))
+    };
     if let Some((open, to)) = suffix.filter(|_| text.any_at(at, &NOT_FROM).is_none()) {
         return opened(Item { to, ..item }, open, context);
     }
@@ -103,7 +106,8 @@ pub(super) fn open(text: &Folded, item: Item, context: &Context) -> Item {
 
 /// `11/1〜`, `〜11/10`: a side of a range that is left out. People also draw out a word with 〜.
 fn tilde(text: &Folded, item: &Item) -> Option<Open> {
-    let written = text.before(item.to).is_some_and(|c| c.is_ascii_digit() || "日月年度末".contains(c)) && !item.length;
+    let written =
+        text.before(item.to).is_some_and(|c| c.is_ascii_digit() || "日月年度末".contains(c)) && item.length.is_none();
     let ends = |at: usize| text.at(at).is_none_or(|c| "の ,、。)\n".contains(c));
     let before = text.skip_spaces_back(item.from);
     if written && text.at(text.skip_spaces(item.to)) == Some('~') && ends(text.skip_spaces(item.to) + 1) {

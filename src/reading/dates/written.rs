@@ -58,15 +58,8 @@ fn dash_joins(text: &Folded, i: usize) -> bool {
     while text.before(start).is_some_and(|c| c.is_ascii_alphanumeric()) {
         start -= 1;
     }
-    let word: Vec<char> = text.chars().get(start..i - 1).unwrap_or_default().to_vec();
-    // 0120-11-1124, abc-11/24; but 11/1-11/10 and Nov-11.
-    !word.is_empty()
-        && text.before(start).is_none_or(|c| !"/-".contains(c))
-        && !text.chars().get(i..).is_some_and(slashed)
-}
-
-fn slashed(rest: &[char]) -> bool {
-    rest.iter().find(|c| !c.is_ascii_digit()) == Some(&'/')
+    // 0120-11-1124, a-11/24; but 11/1-11/10.
+    start < i - 1 && text.before(start).is_none_or(|c| !"/-.".contains(c))
 }
 
 fn ymd(year: u32, month: u32, day: u32) -> Expr {
@@ -95,7 +88,10 @@ fn year_first(text: &Folded, at: usize, year: u32) -> Option<Atom> {
     }
     let (day, 1..=2, end) = numbers::digits_at(text, end + 1)? else { return None };
     let another = text.at(end + 1).is_some_and(|c| c.is_ascii_digit()) && !spans_to_year(text, end + 1);
-    let part = letter(end) || (text.at(end) == Some(separator) && another);
+    // 2026/11/24-01 is a number of something, 2026/11/24-26 a range.
+    let later = numbers::digits_at(text, end + 1).is_some_and(|(d, len, _)| len == 2 && d > day && d < 32);
+    let dashed = text.at(end) == Some('-') && another && !later && separator != '-';
+    let part = letter(end) || dashed || (text.at(end) == Some(separator) && another);
     (!part).then(|| Atom { day_may_follow: separator != '-', ..Atom::new(ymd(year, month, day), end) })
 }
 

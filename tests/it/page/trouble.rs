@@ -163,3 +163,23 @@ async fn what_happens_while_a_thread_is_being_loaded_is_not_lost() {
     page.close().await;
     workspace.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_of_many_tabs_lets_go_of_its_connection_while_nobody_looks_at_it() {
+    let workspace = bot(Workspace::start(listener().await, settings()).await.unwrap()).await.workspace;
+    let page = Browser::start(&workspace, false).await;
+    page.open("as=U1&c=C2").await;
+    page.shows("return performance.getEntriesByName('drawn').length > 1").await;
+    // As if five tabs were open and another one was shown.
+    page.run("window.away = true; Object.defineProperty(document, 'hidden', {get: () => window.away}); navigator.locks.query = async () => { window.counted = true; return {held: Array(5).fill({name: 'tab'})}; }; document.dispatchEvent(new Event('visibilitychange'))").await;
+    page.shows("return window.counted === true").await;
+    workspace.say("U2", "C2", None, "meanwhile").await.unwrap();
+    assert_eq!(page.run("return document.getElementById('log').innerText.includes('meanwhile')").await, false);
+    page.run("window.away = false; document.dispatchEvent(new Event('visibilitychange'))").await;
+    page.says("#log", "meanwhile").await;
+    workspace.say("U2", "C2", None, "and now").await.unwrap();
+    page.says("#log", "and now").await;
+    page.lacks("#trouble:not([hidden])").await;
+    page.close().await;
+    workspace.stop().await;
+}

@@ -88,7 +88,7 @@ export function statusOf(place) {
   const wait = state.waits.get(place);
   if (status) {
     const { loading, since } = status;
-    return { text: loading.length ? loading[Math.floor((Date.now() - since) / 2500) % loading.length] : status.text, kind: "busy" };
+    return { text: loading.length ? loading[Math.floor((Date.now() - since) / 2500) % loading.length] : status.text, kind: "busy", turns: loading.length > 1 };
   }
   if (wait && wait.told) return { text: word(wait.told), kind: wait.told === "bot_away" ? "away" : "busy" };
   return null;

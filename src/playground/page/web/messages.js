@@ -172,7 +172,9 @@ function drawThread() {
   const line = statusLine(place);
   const status = $("status");
   status.hidden = !line.length;
-  morph(status, el("div", { id: "status", class: "status", hidden: !line.length, role: "status" }, line));
+  // Words that take turns are for the eye; read out, they would never end.
+  const turns = (statusOf(place) || {}).turns;
+  morph(status, el("div", { id: "status", class: "status", hidden: !line.length, role: "status", "aria-live": turns ? "off" : undefined }, line));
   $("thread-title").textContent = state.titles.get(place) || word("thread");
   $("thread-where").textContent = isDm(room.id) ? state.bot.name : "#" + room.name;
   if (stick) toEnd(scroll);

@@ -308,6 +308,32 @@ export function follow(user, loaded, early) {
   if (early) show(early);
 }
 
+// ---------------------------------------------------------------- many tabs
+
+/** A browser has six connections for all tabs of the page together, and each stream holds one. */
+const STREAMS = 4;
+let again = null;
+
+async function tooMany() {
+  if (!navigator.locks) return false;
+  const { held } = await navigator.locks.query();
+  return held.filter((lock) => lock.name === "tab").length > STREAMS;
+}
+
+// Held until the tab is closed, so that the tabs can be counted.
+if (navigator.locks) navigator.locks.request("tab", { mode: "shared" }, () => new Promise(() => undefined)).catch(() => undefined);
+
+document.addEventListener("visibilitychange", async () => {
+  if (!document.hidden && again) {
+    again();
+    again = null;
+  } else if (document.hidden && source && await tooMany() && document.hidden) {
+    const user = state.me && state.me.id;
+    source.close();
+    if (user) again = () => follow(user, onLoad);
+  }
+});
+
 export function keepPending() {
   keep("pending:" + state.me.id, state.pending.map((p) => ({ ...p, ts: undefined, busy: undefined })));
 }

@@ -176,7 +176,7 @@ pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
         .or_else(|| named_year(text, i))
 }
 
-/// The words at `i` go on to another date: "the day after …", "the week of …", "3 days from …", "Tuesday, …".
+/// The words at `i` go on to another date: "the day after …", "the week of …", "3 days from …".
 pub(super) fn holds_another(text: &Folded, i: usize) -> bool {
     const HOLDING: [&str; 3] = ["day after ", "day before ", "weekend of "];
     let at = the(text, i);

@@ -12,7 +12,7 @@ use super::calendar;
 use super::expr::{self, Expr, OfMonth, OfYear, Year};
 use super::{Atom, lengths, written};
 use crate::reading::fold::Folded;
-use crate::reading::{Context, Reading};
+use crate::reading::{Context, Reading, numbers};
 
 const DAYS: [(&str, i64); 24] = [
     ("一昨々日", -3),
@@ -162,17 +162,29 @@ fn day_word(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     let (by, end) = text.lookup(i, &DAYS)?;
     let kana = text.at(end - 1).is_some_and(|c| matches!(c, 'ぁ'..='ゖ'));
     let whole = text.at(end).is_none_or(|c| !matches!(c, 'ぁ'..='ゖ')) || text.any_at(end, &AFTER_KANA).is_some();
-    if kana && !whole {
+    // 15本日野さん: the 本 counts.
+    let counted = text.at(i) == Some('本') && follows_number(text, i);
+    if (kana && !whole) || counted {
         return None;
     }
     Atom::one(Expr::day(calendar::days(context.today, by))?, end)
+}
+
+/// The character at `i` may belong to the number before it: the 年 of 25年末, the 月 of 3ヶ月末.
+fn follows_number(text: &Folded, i: usize) -> bool {
+    text.before(i).is_some_and(|c| c.is_ascii_digit() || numbers::is_kanji_numeral(c) || "ヶかカケヵ数何".contains(c))
+}
+
+/// `末`, unless a family name begins with it: 先週末永さんに.
+fn end_at(text: &Folded, at: usize) -> Option<usize> {
+    text.word_at(at, "末").filter(|end| !text.at(*end).is_some_and(|c| "永次広廣松吉武岡光".contains(c)))
 }
 
 // --- parts of a month or year that is not named
 
 fn edge(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     // 翌月末, 各月末: of another month than this one.
-    if text.before(i).is_some_and(|c| "翌各隔毎".contains(c)) {
+    if text.before(i).is_some_and(|c| "翌各隔毎".contains(c)) || follows_number(text, i) {
         return None;
     }
     if let Some((_, end)) = text.any_at(i, &MONTH_PARTS_ALONE) {
@@ -184,7 +196,7 @@ fn edge(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
         return Atom::one(Expr::given(Reading::Range(first, context.today)), end);
     }
     if let Some((part, end)) = text.lookup(i, &YEAR_PARTS).filter(|_| text.at(i) == Some('年')) {
-        return Atom::one(Expr::in_year(None, part), end);
+        return Some(months::edge_of_year(text, None, part, end));
     }
     if let Some(end) = text.word_at(i, "年度") {
         return fiscal_year(text, end, context);

@@ -3,7 +3,7 @@
 use chrono::Datelike;
 
 use super::weeks::{bracketed_weekday, weekday_at};
-use super::{MONTH_PARTS, TERMS, YEAR_PARTS, feast, skip_no};
+use super::{MONTH_PARTS, TERMS, YEAR_PARTS, end_at, feast, skip_no};
 use crate::reading::dates::calendar::{self, Unit};
 use crate::reading::dates::era::Era;
 use crate::reading::dates::expr::{self, Expr, OfMonth, OfYear, Year};
@@ -91,7 +91,8 @@ fn short_year(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     let end = text.word_at(text.skip_spaces(at), "年").filter(|_| year < 100)?;
     let fiscal = text.word_at(end, "度");
     let (month, after) = month_number(text, skip_no(text, end)).map_or((None, end), |(m, after)| (Some(m), after));
-    if fiscal.is_none() && month.is_none() {
+    let part = text.lookup(end, &YEAR_PARTS).is_some() && text.any_at(end, &["前", "後"]).is_none();
+    if fiscal.is_none() && month.is_none() && !part {
         return None;
     }
     let year = i32::try_from(year).ok().filter(|y| (20..50).contains(y)).and_then(|y| y.checked_add(2000));
@@ -157,6 +158,19 @@ pub(in crate::reading::dates) fn within_year(text: &Folded, end: usize, year: Ye
     part_of_year(text, at, year, context).unwrap_or_else(|| Atom::new(Expr::in_year(Some(year), OfYear::Whole), end))
 }
 
+/// `年末`, and the day of 年末の30日.
+pub(super) fn edge_of_year(text: &Folded, year: Option<Year>, part: OfYear, end: usize) -> Atom {
+    let month = match part {
+        OfYear::First => 1,
+        OfYear::Last => 12,
+        _ => return Atom::new(Expr::in_year(year, part), end),
+    };
+    match day_number(text, skip_no(text, end)) {
+        Some((day, end)) => Atom::new(Expr::in_month(year, Some(month), OfMonth::Day(day)), end),
+        None => Atom::new(Expr::in_year(year, part), end),
+    }
+}
+
 /// `夏` by itself, not the beginning of 夏みかん.
 fn season(text: &Folded, at: usize) -> bool {
     let next = text.at(at + 1);
@@ -178,8 +192,9 @@ pub(in crate::reading::dates) fn part_of_year(text: &Folded, at: usize, year: Ye
     if let Some((month, day, end)) = written::month_and_day(text, at) {
         return Atom::one(Expr::in_month(Some(year), Some(month), OfMonth::Day(day)), end);
     }
-    if let Some((part, end)) = text.lookup(at, &YEAR_PARTS) {
-        return Atom::one(Expr::in_year(Some(year), part), end);
+    let named = text.at(at) == Some('末') && end_at(text, at).is_none();
+    if let Some((part, end)) = text.lookup(at, &YEAR_PARTS).filter(|_| !named) {
+        return Some(edge_of_year(text, Some(year), part, end));
     }
     if let Some((n, end)) = text.lookup(at, &TERMS) {
         return Some(Atom::systems(Some(year), |system| OfYear::Term(n, system), end));
@@ -227,6 +242,9 @@ fn within_month(text: &Folded, end: usize, year: Option<Year>, month: Option<u32
     if let Some(end) = vague.map(|(_, end)| end).or_else(|| nth_week(text, at)).or_else(|| any_weekday(text, end)) {
         return Atom::nothing(end);
     }
+    if let Some(end) = no_day(text, at) {
+        return Atom::nothing(end);
+    }
     let (part, end) = part_of_month(text, at).unwrap_or((OfMonth::Whole, end));
     let day_may_follow = matches!(part, OfMonth::Day(_));
     Atom { day_may_follow, ..Atom::new(Expr::in_month(year, month, part), end) }
@@ -234,10 +252,10 @@ fn within_month(text: &Folded, end: usize, year: Option<Year>, month: Option<u32
 
 /// A day or part of a month that is named before: 10日, 上旬, 末, 第2火曜.
 pub(in crate::reading::dates) fn part_of_month(text: &Folded, at: usize) -> Option<(OfMonth, usize)> {
-    day_number(text, at)
+    day_word(text, at)
         .or_else(|| day_of_several(text, at))
         .map(|(day, end)| (OfMonth::Day(day), end))
-        .or_else(|| text.lookup(at, &MONTH_PARTS))
+        .or_else(|| text.lookup(at, &MONTH_PARTS).filter(|_| text.at(at) != Some('末') || end_at(text, at).is_some()))
         .or_else(|| nth(text, at))
 }
 
@@ -297,9 +315,21 @@ pub(super) fn numbered(text: &Folded, i: usize) -> Option<Atom> {
 
 /// `10日`, unless it is a length or a habit.
 fn day_number(text: &Folded, i: usize) -> Option<(u32, usize)> {
+    day_word(text, i).filter(|(_, end)| !lengths::is_length(text, *end))
+}
+
+/// `10日`, whatever follows: after a month it is a day, also in 11月24日分.
+fn day_word(text: &Folded, i: usize) -> Option<(u32, usize)> {
     let (day, at) = numbers::small_at(text, i)?;
     let end = text.word_at(text.skip_spaces(at), "日")?;
-    (day <= 99 && !lengths::is_length(text, end)).then_some((day, end))
+    (day <= 99).then_some((day, end))
+}
+
+/// `3日間`, `24日前後` after a month: neither a day of it nor all of it. Gives the end.
+fn no_day(text: &Folded, i: usize) -> Option<usize> {
+    let (_, end) = day_word(text, i)?;
+    let words = ["間", "前", "まえ", "後", "以内", "ごと", "毎", "おき", "連続", "ぶり", "目", "曜"];
+    text.any_at(end, &words).filter(|_| !lengths::is_family_name(text, end)).map(|(_, end)| end)
 }
 
 /// `3` in 11月3〜5日 and 11月3、5日.

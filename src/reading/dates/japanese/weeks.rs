@@ -2,7 +2,7 @@
 
 use chrono::Weekday;
 
-use super::{months, skip_no};
+use super::{end_at, months, skip_no};
 use crate::reading::dates::calendar::{self, Unit};
 use crate::reading::dates::expr::{Expr, Part};
 use crate::reading::dates::{Atom, english};
@@ -53,7 +53,7 @@ pub(in crate::reading::dates) fn within_week(text: &Folded, end: usize, by: i64,
     if let Some((weekday, end)) = bracketed_weekday(text, text.skip_spaces(end)) {
         return Atom::one(Expr::in_week(Some(monday), weekday), end);
     }
-    if let Some((_, end)) = text.any_at(at, &["週末", "土日"]).or_else(|| text.any_at(end, &["末"])) {
+    if let Some((_, end)) = text.any_at(at, &["週末", "土日"]).or_else(|| Some(("末", end_at(text, end)?))) {
         return Atom::one(Expr { week: Some(monday), ..Part::Weekend.into() }, end);
     }
     if let Some((_, end)) = text.any_at(at, &["今日", "同じ日", "同日", "同じ曜日"]) {
