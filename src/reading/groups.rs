@@ -42,7 +42,9 @@ pub(super) fn grouped(text: &Folded, i: usize) -> Option<Price> {
         (_, Some(_)) if groups.zero => Meaning::Clear(one),
         // なす3、800円 is likelier a list.
         (None, Some(_))
-            if separator == '、' && groups.short && !text.before(start).is_some_and(|c| c.is_alphabetic()) =>
+            if separator == '、'
+                && groups.short
+                && !text.before(start).is_some_and(|c| c.is_alphabetic() || matches!(c, '、' | ',')) =>
         {
             Meaning::Ambiguous(vec![one, other])
         }

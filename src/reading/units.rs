@@ -240,6 +240,8 @@ pub(super) fn unit_at(text: &Folded, i: usize) -> Option<(&'static str, usize)> 
         || (unit == "合" && text.before(i) == Some('百'))
         // 三山さん, 日本式: only 一式 and 3山 count.
         || (unit == "山" && numeral && text.before(i) != Some('一'))
+        // 一部 and 一体: a part, at all.
+        || (matches!(unit, "部" | "体") && text.before(i) == Some('一'))
         || (unit == "式" && text.before(i) != Some('一'))
         || (unit == "対" && text.at(end).is_some_and(|c| c.is_ascii_digit()))
         // 0本日: today, not a counter.
