@@ -36,6 +36,12 @@ impl Folded {
             // Grapheme by grapheme: a half-width kana and its voicing mark are two characters that fold into one.
             for cluster in text.graphemes(true) {
                 let end = at + cluster.chars().count();
+                if let Some(mark) = cluster.chars().next().filter(|c| is_mark(*c)) {
+                    folded.chars.push(mark);
+                    folded.origin.push((at, end));
+                    at = end;
+                    continue;
+                }
                 for c in cluster.nfkc().flat_map(char::to_lowercase) {
                     folded.chars.push(plain(c));
                     folded.origin.push((at, end));
@@ -43,6 +49,7 @@ impl Folded {
                 at = end;
             }
         }
+        formal_numerals(&mut folded.chars);
         folded.japanese = folded.chars.iter().any(|c| is_japanese(*c));
         folded
     }
@@ -147,6 +154,39 @@ impl Folded {
 fn is_simple(c: char) -> bool {
     matches!(c, ' '..='~' | '\t' | '\n' | '！'..='～' | '\u{3000}'..='\u{3007}' | '〜' | '「'..='】')
         || matches!(c, 'ぁ'..='ゖ' | 'ァ'..='ー' | '\u{4e00}'..='\u{9fff}')
+}
+
+/// Numbers that mark an item (①, ⑴, ㈠), stand raised (²) or are a part (½): as plain figures they would become a part of
+/// the number beside them.
+fn is_mark(c: char) -> bool {
+    matches!(c, '\u{2460}'..='\u{24ff}' | '\u{2070}'..='\u{209c}' | '²' | '³' | '¹' | '¼' | '½' | '¾' | '\u{2150}'..='\u{215f}')
+        || matches!(c, '\u{3220}'..='\u{3229}' | '\u{3251}'..='\u{325f}' | '\u{3280}'..='\u{3289}' | '\u{32b1}'..='\u{32bf}')
+        || matches!(c, '\u{3358}'..='\u{3370}' | '\u{33e0}'..='\u{33fe}')
+}
+
+/// 壱, 弐, 参, 拾, 萬: the numerals of receipts and contracts become the usual ones where they stand in a number.
+fn formal_numerals(chars: &mut [char]) {
+    const UNITS: &str = "十百千万億拾佰阡仟萬";
+    const NUMERALS: &str = "〇一二三四五六七八九壱弐";
+    let mut before = ' ';
+    for i in 0..chars.len() {
+        let next = chars.get(i + 1).copied().unwrap_or(' ');
+        let Some(c) = chars.get_mut(i) else { return };
+        let in_number = UNITS.contains(next) || "円圓".contains(next) || UNITS.contains(before);
+        *c = match *c {
+            '壱' => '一',
+            '弐' => '二',
+            '伍' if in_number => '五',
+            '参' if in_number && before != '人' => '三',
+            '拾' if in_number || NUMERALS.contains(before) => '十',
+            '佰' => '百',
+            '阡' | '仟' => '千',
+            '萬' => '万',
+            '圓' => '円',
+            other => other,
+        };
+        before = *c;
+    }
 }
 
 fn half_width(c: char) -> char {

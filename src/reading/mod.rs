@@ -10,8 +10,12 @@
 mod amounts;
 mod dates;
 pub(crate) mod fold;
+mod groups;
+mod nouns;
+mod number_words;
 mod numbers;
 mod quantities;
+mod taxes;
 mod units;
 
 use std::ops::Range;

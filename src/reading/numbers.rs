@@ -1,6 +1,8 @@
-//! Numbers as people write them: 1,800, 3万5千, 1.5万, 二千, "two hundred and ten".
+//! Numbers as people write them in figures and kanji: 1,800, 3万5千, 1.5万, 二千, 1½.
 
 use super::fold::Folded;
+use super::number_words;
+pub(super) use super::number_words::WORDS;
 
 /// A number and what it was made of.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,7 +34,7 @@ impl Number {
         if whole { u64::try_from(self.micro / ONE).ok() } else { None }
     }
 
-    fn plain(micro: u128, end: usize) -> Self {
+    pub(super) fn plain(micro: u128, end: usize) -> Self {
         Self {
             micro,
             end,
@@ -48,50 +50,34 @@ impl Number {
 }
 
 /// One, in millionths.
-const ONE: u128 = 1_000_000;
+pub(super) const ONE: u128 = 1_000_000;
 
 const LARGE: [(char, u128); 3] = [('兆', 1_000_000_000_000), ('億', 100_000_000), ('万', 10_000)];
 const SMALL: [(char, u128); 3] = [('千', 1000), ('百', 100), ('十', 10)];
 const KANJI_DIGITS: &str = "〇一二三四五六七八九";
 
-/// English numbers below a hundred that are one word.
-pub(super) const WORDS: [(&str, u128); 28] = [
-    ("seventeen", 17),
-    ("thirteen", 13),
-    ("fourteen", 14),
-    ("eighteen", 18),
-    ("nineteen", 19),
-    ("fifteen", 15),
-    ("sixteen", 16),
-    ("seventy", 70),
-    ("eleven", 11),
-    ("twelve", 12),
-    ("twenty", 20),
-    ("thirty", 30),
-    ("eighty", 80),
-    ("ninety", 90),
-    ("seven", 7),
-    ("three", 3),
-    ("eight", 8),
-    ("forty", 40),
-    ("fifty", 50),
-    ("sixty", 60),
-    ("four", 4),
-    ("five", 5),
-    ("nine", 9),
-    ("zero", 0),
-    ("ten", 10),
-    ("one", 1),
-    ("two", 2),
-    ("six", 6),
-];
-
-const SCALES: [(&str, u128); 3] = [("hundred", 100), ("thousand", 1000), ("million", 1_000_000)];
-
 /// The number that begins at `i`: digits with separators, kanji numerals, and their mixture.
+///
+/// 五六 and 二三千 are none: they say "about".
 pub(super) fn at(text: &Folded, i: usize) -> Option<Number> {
+    positional(text, i).filter(|number| !has_neighbours(text, i, number.end))
+}
+
+/// Two numerals one after the other, as in 二三本 and 百二三十円, mean the one or the other.
+fn has_neighbours(text: &Folded, from: usize, to: usize) -> bool {
+    let numeral = |at: usize| text.at(at).and_then(kanji_digit).filter(|_| (from..to).contains(&at));
+    (from..to).any(|at| match (numeral(at), numeral(at + 1)) {
+        (Some(one), Some(next)) => {
+            one > 0 && one + 1 == next && numeral(at + 2).is_none() && at.checked_sub(1).and_then(numeral).is_none()
+        }
+        _ => false,
+    })
+}
+
+/// As [`at`], with 二三 for 23, as it is written after a year or a month.
+fn positional(text: &Folded, i: usize) -> Option<Number> {
     let first = text.at(i)?;
-    if !first.is_ascii_digit() && !is_kanji_numeral(first) {
+    if !first.is_ascii_digit() && !is_kanji_numeral(first) && part(first).is_none() && first != '.' {
         return None;
     }
     let mut number = Number { figures: false, ..Number::plain(0, i) };
@@ -117,6 +103,11 @@ pub(super) fn at(text: &Folded, i: usize) -> Option<Number> {
         }
         if large.is_none() && least < u128::MAX && section.end == number.end + 1 && !section.scaled {
             number.spoken = number.micro.checked_add(section.micro.checked_mul(least / 10)?);
+        } else if large.is_none() && least == 100_000_000 && section.micro >= 1000 * ONE {
+            // 1億2千 is 1億2千万 for most people.
+            number.spoken = number.micro.checked_add(section.micro.checked_mul(10_000)?);
+        } else if let (None, Some(spoken)) = (large, section.spoken) {
+            number.spoken = number.micro.checked_add(spoken);
         }
         number.micro = number.micro.checked_add(section.micro.checked_mul(unit)?)?;
         number.scaled |= section.scaled || large.is_some();
@@ -131,9 +122,9 @@ pub(super) fn at(text: &Folded, i: usize) -> Option<Number> {
         }
     }
     let units = text.chars().get(i..number.end).unwrap_or_default().iter().filter_map(|c| unit(*c));
-    let mut units = units.fuse();
-    if let (Some(only), None) = (units.next(), units.next()) {
-        number.scale = text.before(number.end).and_then(unit).filter(|last| *last == only);
+    if let Some(last) = text.before(number.end).and_then(unit) {
+        let alike = units.filter(|unit| last < 10_000 || *unit >= 10_000).count();
+        number.scale = (alike == 1).then_some(last);
     }
     (number.end > i).then_some(number)
 }
@@ -162,6 +153,9 @@ fn section(text: &Folded, i: usize) -> Option<Number> {
                 sum.end = end + 1;
             }
             (Some(last), None) if least > 1 => {
+                if least == 1000 && end == sum.end + 1 && last.micro > 0 {
+                    sum.spoken = sum.micro.checked_add(micro.checked_mul(100)?);
+                }
                 sum.micro = sum.micro.checked_add(micro)?;
                 sum.figures |= last.figures;
                 sum.misgrouped |= last.misgrouped;
@@ -193,7 +187,12 @@ fn digits(text: &Folded, i: usize) -> Option<Number> {
         }
         at += 1;
     }
-    if at == i {
+    // .5 kg
+    let leading_dot = at == i && text.at(i) == Some('.') && text.before(i).is_none_or(|c| c == ' ');
+    if let Some(part) = text.at(at).and_then(part) {
+        return Some(Number { misgrouped, ..Number::plain(whole.checked_mul(ONE)?.checked_add(part)?, at + 1) });
+    }
+    if at == i && !leading_dot {
         return None;
     }
     misgrouped |= in_group.is_some_and(|n| n != 3);
@@ -210,9 +209,25 @@ fn digits(text: &Folded, i: usize) -> Option<Number> {
             at += 1;
         }
     }
-    // 2½ is folded into 21⁄2.
-    let dotted = at == whole_end + 4;
+    if at == i {
+        return None;
+    }
+    let dotted = at == whole_end + 4 && !leading_dot;
     (text.at(at) != Some('\u{2044}')).then(|| Number { misgrouped, cut, dotted, ..Number::plain(micro, at) })
+}
+
+/// The value of ½ and the like.
+pub(super) fn part(c: char) -> Option<u128> {
+    let parts = [
+        ('½', 500_000),
+        ('¼', 250_000),
+        ('¾', 750_000),
+        ('⅛', 125_000),
+        ('⅜', 375_000),
+        ('⅝', 625_000),
+        ('⅞', 875_000),
+    ];
+    parts.iter().find(|(part, _)| *part == c).map(|(_, micro)| *micro)
 }
 
 fn kanji_digits(text: &Folded, i: usize) -> Option<Number> {
@@ -221,6 +236,11 @@ fn kanji_digits(text: &Folded, i: usize) -> Option<Number> {
     while let Some(d) = text.at(at).and_then(kanji_digit) {
         value = value.checked_mul(10)?.checked_add(d)?;
         at += 1;
+        // 一,二〇〇
+        let group = |from: usize| (from..from + 3).all(|at| text.at(at).and_then(kanji_digit).is_some());
+        if at - i <= 3 && text.at(at) == Some(',') && group(at + 1) && text.at(at + 4).and_then(kanji_digit).is_none() {
+            at += 1;
+        }
     }
     (at > i).then_some(Number { figures: false, ..Number::plain(value.checked_mul(ONE)?, at) })
 }
@@ -240,7 +260,8 @@ pub(super) fn small_at(text: &Folded, i: usize) -> Option<(u32, usize)> {
         let (value, len, end) = digits_at(text, i)?;
         return (len <= 4).then_some((value, end));
     }
-    let number = at(text, i)?;
+    let dated = text.before(i).is_some_and(|c| "年月".contains(c));
+    let number = if dated { positional(text, i)? } else { at(text, i)? };
     if number.figures {
         return None;
     }
@@ -252,76 +273,8 @@ pub(super) fn count_at(text: &Folded, i: usize) -> Option<(u32, usize)> {
     if let Some((value, len, end)) = digits_at(text, i) {
         return (len <= 3).then_some((value, end));
     }
-    let (value, end) = below_hundred(text, i)?;
+    let (value, end) = number_words::below_hundred(text, i)?;
     Some((u32::try_from(value).ok()?, end))
-}
-
-/// English words for a number below a hundred.
-fn below_hundred(text: &Folded, i: usize) -> Option<(u128, usize)> {
-    let (tens, end) = text.lookup(i, &WORDS)?;
-    if tens < 20 {
-        return Some((tens, end));
-    }
-    let joined = if text.at(end) == Some('-') { end + 1 } else { text.skip_spaces(end) };
-    match text.lookup(joined, &WORDS) {
-        Some((ones, after)) if joined > end && (1..10).contains(&ones) => Some((tens + ones, after)),
-        _ => Some((tens, end)),
-    }
-}
-
-/// An English number that begins with a word: "six hundred", "a thousand", "two hundred and ten thousand".
-pub(super) fn words_at(text: &Folded, i: usize) -> Option<Number> {
-    let scale_after = |at: usize| text.lookup(text.skip_spaces(at), &SCALES);
-    let article = text.any_at(i, &["a ", "an "]).filter(|(_, end)| scale_after(*end).is_some());
-    let mut group;
-    let mut number = Number { figures: false, ..Number::plain(0, i) };
-    match article {
-        Some((_, end)) => (group, number.end) = (1, end),
-        None => (group, number.end) = below_hundred(text, i)?,
-    }
-    let mut total: u128 = 0;
-    loop {
-        while let Some((scale, end)) = scale_after(number.end) {
-            group = group.checked_mul(scale)?;
-            number.end = end;
-            number.scaled |= scale >= 1000;
-            if scale >= 1000 {
-                total = total.checked_add(group)?;
-                group = 0;
-            }
-        }
-        let next = text.skip_spaces(number.end);
-        let next = text.word_at(next, "and ").unwrap_or(next);
-        // Only after a hundred or a thousand does a further number belong to this one.
-        let room = group.is_multiple_of(100) && (group > 0 || total > 0);
-        match below_hundred(text, next).filter(|_| room && next > number.end) {
-            Some((value, end)) => {
-                group = group.checked_add(value)?;
-                number.end = end;
-            }
-            None => break,
-        }
-    }
-    number.micro = total.checked_add(group)?.checked_mul(ONE)?;
-    Some(number)
-}
-
-/// Figures with a word behind: "2 thousand", "1.2 million", 2k.
-pub(super) fn with_scale(text: &Folded, number: Number) -> Number {
-    let scaled = |by: u128, end: usize| Number {
-        micro: number.micro.saturating_mul(by),
-        end,
-        scaled: true,
-        scale: Some(by),
-        ..number
-    };
-    if text.at(number.end) == Some('k') && !text.at(number.end + 1).is_some_and(|c| c.is_ascii_alphanumeric()) {
-        return scaled(1000, number.end + 1);
-    }
-    match text.lookup(text.skip_spaces(number.end), &SCALES) {
-        Some((by, end)) => scaled(by, end),
-        None => number,
-    }
 }
 
 /// Plain digits at `i`: their value, how many there are, and the end.
@@ -343,7 +296,14 @@ pub(super) fn joins_left(text: &Folded, i: usize) -> bool {
         return true;
     }
     let separated = matches!(before, '.' | ',') && text.before(i - 1).is_some_and(|c| c.is_ascii_digit());
-    separated || (before.is_ascii_alphabetic() && !unit_before(text, i)) || matches!(before, '_' | '\u{2044}')
+    // .5k and 1..5k
+    let dotted = before == '.' && text.before(i - 1).is_none_or(|c| matches!(c, ' ' | '(' | '¥'))
+        || text.word_before(i, "..").is_some_and(|at| text.before(at).is_some_and(|c| c.is_ascii_digit()));
+    separated
+        || dotted
+        || (before.is_ascii_alphabetic() && !unit_before(text, i))
+        || matches!(before, '_' | '\u{2044}' | '^')
+        || part(before).is_some()
 }
 
 /// The letters before `i` are a unit after a number: in 5kg600円 two numbers stand side by side.
@@ -356,20 +316,52 @@ fn unit_before(text: &Folded, i: usize) -> bool {
         && text.before(start).is_some_and(|c| c.is_ascii_digit())
 }
 
-/// The number at `i` is the second of two neighbours, which together say "about": 2、3日前. With one of `ranging`
-/// between them any smaller one before says so: 3〜5日前; other dashes make a range.
+/// The number at `i` is the second of two neighbours, which together say "about": 2、3日前, 二、三千円. With one of
+/// `ranging` between them any smaller one before says so: 3〜5日前.
 pub(super) fn vague_pair(text: &Folded, i: usize, ranging: &str) -> bool {
     let back = text.skip_spaces_back(i);
     let Some(separator) = text.before(back).filter(|c| "、,・~-".contains(*c)) else { return false };
     let end = text.skip_spaces_back(back - 1);
-    let numeral = |c: char| c.is_ascii_digit() || is_kanji_numeral(c);
+    if let (Some(one), Some(next)) = (end.checked_sub(1).and_then(|at| lone_digit(text, at)), lone_digit(text, i))
+        && one + 1 == next
+        && "、,・".contains(separator)
+        && !text.before(end - 1).is_some_and(|c| "/.月日".contains(c))
+    {
+        return true;
+    }
     let mut start = end;
-    while end - start < 2 && text.before(start).is_some_and(numeral) {
+    while end - start < 2 && text.before(start).is_some_and(|c| c.is_ascii_digit() || is_kanji_numeral(c)) {
         start -= 1;
     }
-    let (Some((left, at)), Some((right, _))) = (small_at(text, start), small_at(text, i)) else { return false };
-    let alone = text.before(start).is_none_or(|c| !numeral(c) && !"/.月日".contains(c));
+    let (Some((left, at)), Some((right, to))) = (small_at(text, start), small_at(text, i)) else { return false };
+    if text.at(to) == Some(',') && text.at(to + 1).is_some_and(|c| c.is_ascii_digit()) {
+        return false;
+    }
+    let alone = text.before(start).is_none_or(|c| !c.is_ascii_digit() && !is_kanji_numeral(c) && !"/.月日".contains(c));
     let listed = "、,・".contains(separator) && left + 1 == right;
     let near = listed || (left < right && ranging.contains(separator));
     start < end && at == end && alone && near
+}
+
+/// The number that ends at `end` is the first of two such neighbours: 2万3、4千円.
+pub(super) fn vague_before(text: &Folded, end: usize) -> bool {
+    let next = end + 1;
+    text.at(end).is_some_and(|c| "、,・".contains(c)) && lone_digit(text, next).is_some() && vague_pair(text, next, "")
+}
+
+/// A figure or numeral with no other beside it.
+fn lone_digit(text: &Folded, i: usize) -> Option<u128> {
+    let digit = |at: usize| text.at(at).and_then(|c| c.to_digit(10).map(u128::from).or_else(|| kanji_digit(c)));
+    let grouped = text.at(i + 1).is_some_and(|c| matches!(c, ',' | '.')) && digit(i + 2).is_some();
+    let alone = !grouped && digit(i + 1).is_none() && i.checked_sub(1).and_then(digit).is_none();
+    digit(i).filter(|_| alone)
+}
+
+/// 数百, 何十, but not the end of 人数 or 個数: the number at `i` is unknown.
+pub(super) fn is_vague(text: &Folded, i: usize) -> bool {
+    match text.before(i) {
+        Some('何' | '幾') => true,
+        Some('数') => !text.before(i - 1).is_some_and(|c| "人個本点件枚台回口総箱袋冊部名員品束".contains(c)),
+        _ => false,
+    }
 }

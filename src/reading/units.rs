@@ -1,6 +1,7 @@
 //! Counters, units and currencies: what a number is a number of.
 
 use super::fold::Folded;
+pub(super) use super::nouns::plural_at;
 
 const YEN_AFTER: [&str; 6] = ["円", "yen", "-yen", "jpy", "えん", "エン"];
 const YEN_BEFORE: [&str; 4] = ["¥", "jpy", "yen", "\\"];
@@ -26,11 +27,12 @@ const OTHER_CURRENCY: [&str; 19] = [
     "$",
 ];
 
-/// Counters and units of things, longer ones first.
-const UNITS: [&str; 134] = [
+/// Counters and units of things in kana and of two characters, longer ones first.
+const JAPANESE_UNITS: [&str; 33] = [
     "キログラム",
     "ミリリットル",
     "リットル",
+    "メートル",
     "パック",
     "グラム",
     "ケース",
@@ -43,9 +45,11 @@ const UNITS: [&str; 134] = [
     "ピース",
     "シート",
     "ロール",
+    "ロット",
     "ボトル",
     "バッグ",
     "カップ",
+    "センチ",
     "キロ",
     "カゴ",
     "かご",
@@ -56,6 +60,17 @@ const UNITS: [&str; 134] = [
     "ふくろ",
     "まい",
     "トン",
+    "人前",
+    "名様",
+];
+/// Counters of one character.
+const COUNTERS: [&str; 55] = [
+    "個", "本", "箱", "袋", "束", "玉", "枚", "杯", "台", "株", "缶", "瓶", "房", "尾", "匹", "鉢", "食", "客", "冊",
+    "足", "丁", "点", "件", "人", "名", "膳", "樽", "斤", "升", "合", "羽", "頭", "組", "籠", "粒", "皿", "着", "部",
+    "通", "脚", "俵", "品", "体", "巻", "基", "把", "対", "山", "包", "式", "つ", "コ", "ケ", "ヶ", "こ",
+];
+/// Units and containers in English, longer ones first.
+const ENGLISH_UNITS: [&str; 79] = [
     "kilograms",
     "kilogram",
     "packages",
@@ -63,33 +78,37 @@ const UNITS: [&str; 134] = [
     "bunches",
     "baskets",
     "bottles",
+    "pallets",
     "basket",
     "bottle",
-    "pallets",
     "pallet",
     "litres",
     "liters",
-    "litre",
-    "liter",
     "metres",
     "meters",
+    "crates",
+    "pieces",
+    "sheets",
+    "litre",
+    "liter",
     "kilos",
     "boxes",
     "bunch",
     "cases",
-    "crates",
     "crate",
     "packs",
     "dozen",
     "trays",
-    "pieces",
     "piece",
-    "sheets",
     "sheet",
     "heads",
     "grams",
     "pairs",
     "rolls",
+    "sacks",
+    "units",
+    "metre",
+    "meter",
     "kilo",
     "bags",
     "cans",
@@ -97,8 +116,6 @@ const UNITS: [&str; 134] = [
     "sets",
     "jars",
     "pots",
-    "sacks",
-    "units",
     "unit",
     "pack",
     "tray",
@@ -107,60 +124,31 @@ const UNITS: [&str; 134] = [
     "roll",
     "sack",
     "cups",
+    "feet",
+    "ctns",
     "pcs",
-    "pc",
     "box",
     "bag",
     "can",
+    "set",
+    "jar",
+    "pot",
+    "cup",
+    "ctn",
+    "doz",
+    "lbs",
+    "pax",
+    "ppl",
+    "pc",
     "kg",
     "mg",
     "ml",
     "cm",
     "mm",
-    "set",
-    "jar",
-    "pot",
-    "cup",
-    "個",
-    "本",
-    "箱",
-    "袋",
-    "束",
-    "玉",
-    "枚",
-    "杯",
-    "台",
-    "株",
-    "缶",
-    "瓶",
-    "房",
-    "尾",
-    "匹",
-    "鉢",
-    "食",
-    "客",
-    "冊",
-    "足",
-    "丁",
-    "点",
-    "件",
-    "人",
-    "名",
-    "膳",
-    "樽",
-    "斤",
-    "升",
-    "合",
-    "羽",
-    "頭",
-    "組",
-    "籠",
-    "粒",
-    "皿",
-    "つ",
-    "コ",
-    "ヶ",
-    "こ",
+    "lb",
+    "oz",
+    "ft",
+    "ea",
     "g",
 ];
 const LETTER_UNITS: [&str; 2] = ["l", "m"];
@@ -206,47 +194,68 @@ const OTHER: [&str; 37] = [
     "パーセント",
 ];
 /// After a counter these make the two another word: 八つ橋, 六本木, 千枚漬け, 2個目.
-const OTHER_WORD: [(&str, &str); 21] = [
-    ("つ", "葉"),
-    ("つ", "橋"),
-    ("つ", "星"),
-    ("つ", "子"),
-    ("つ", "巴"),
-    ("本", "木"),
-    ("本", "店"),
-    ("本", "社"),
-    ("枚", "漬"),
-    ("枚", "目"),
-    ("人", "前"),
-    ("人", "参"),
-    ("人", "気"),
-    ("名", "様"),
-    ("足", "りない"),
-    ("点", "検"),
-    ("合", "計"),
-    ("台", "風"),
-    ("食", "品"),
-    ("組", "合"),
-    ("束", "の間"),
+const OTHER_WORD: [(&str, &[&str]); 25] = [
+    ("つ", &["葉", "橋", "星", "子", "巴"]),
+    ("本", &["木", "店", "社", "数"]),
+    ("枚", &["漬", "目", "数"]),
+    ("人", &["参", "気", "数"]),
+    ("足", &["りない"]),
+    ("点", &["検", "数"]),
+    ("合", &["計"]),
+    ("台", &["風", "数"]),
+    ("食", &["品"]),
+    ("組", &["合"]),
+    ("束", &["の間"]),
+    ("件", &["名", "数"]),
+    ("尾", &["店", "市"]),
+    ("着", &["物"]),
+    ("部", &["屋", "品", "長", "分", "作"]),
+    ("通", &["り", "販", "常"]),
+    ("脚", &["立"]),
+    ("品", &["番", "種", "質", "料"]),
+    ("体", &["験", "制", "型"]),
+    ("巻", &["き"]),
+    ("基", &["本"]),
+    ("対", &["応", "策"]),
+    ("包", &["装", "み"]),
+    ("把", &["握"]),
+    ("個", &["数"]),
 ];
 
 /// A counter or unit at `i`. Gives it and the end.
 pub(super) fn unit_at(text: &Folded, i: usize) -> Option<(&'static str, usize)> {
     let first = text.at(i)?;
-    let (unit, end) = UNITS
-        .iter()
-        .filter(|u| u.starts_with(first))
-        .find_map(|u| text.word_at(i, u).map(|e| (*u, e)))
-        .or_else(|| text.any_at(i, &LETTER_UNITS))?;
+    let named = if first.is_ascii() {
+        one_of(text, i, first, &ENGLISH_UNITS).or_else(|| text.any_at(i, &LETTER_UNITS))
+    } else {
+        one_of(text, i, first, &JAPANESE_UNITS).or_else(|| one_of(text, i, first, &COUNTERS))
+    };
+    let (unit, end) = named?;
+    let kana = |c: char| matches!(c, 'ぁ'..='ゖ' | 'ァ'..='ー') && !"をでとのにはがも".contains(c);
+    let numeral = text.before(i).is_some_and(|c| !c.is_ascii_digit());
     let other = text.word_at(end, "目").is_some()
-        // 3Lサイズ.
-        || (LETTER_UNITS.contains(&unit) && text.at(end).is_some_and(|c| matches!(c, 'ァ'..='ヺ')))
-        || (unit == "ヶ" && text.any_at(end, &["月", "所", "国"]).is_some())
+        // 3Lサイズ, m2.
+        || (LETTER_UNITS.contains(&unit) && text.at(end).is_some_and(|c| matches!(c, 'ァ'..='ヺ') || c.is_ascii_digit()))
+        || (matches!(unit, "ヶ" | "ケ") && text.any_at(end, &["月", "所", "国", "年"]).is_some())
         || (unit == "合" && text.before(i) == Some('百'))
-        || OTHER_WORD.iter().any(|(u, next)| *u == unit && text.word_at(end, next).is_some())
+        // 三山さん, 日本式: only 一式 and 3山 count.
+        || (unit == "山" && numeral && text.before(i) != Some('一'))
+        // 一部 and 一体: a part, at all.
+        || (matches!(unit, "部" | "体") && text.before(i) == Some('一'))
+        || (unit == "式" && text.before(i) != Some('一'))
+        || (unit == "対" && text.at(end).is_some_and(|c| c.is_ascii_digit()))
+        // 0本日: today, not a counter.
+        || (unit == "本" && text.word_at(end, "日").is_some() && text.any_at(end, &["日曜", "日付"]).is_none())
+        || OTHER_WORD.iter().any(|(u, next)| *u == unit && text.any_at(end, next).is_some())
+        // 12 Unit price: a heading follows.
+        || (unit == "unit" && text.any_at(text.skip_spaces(end), &["price", "cost"]).is_some())
         // 4こ, but not the beginning of a word in kana.
-        || (matches!(unit, "こ" | "コ") && text.at(end).is_some_and(|c| matches!(c, 'ぁ'..='ゖ' | 'ァ'..='ー') && !"をでとのにはがも".contains(c)));
+        || (matches!(unit, "こ" | "コ" | "ケ") && text.at(end).is_some_and(kana));
     (!other).then_some((unit, end))
+}
+
+fn one_of(text: &Folded, i: usize, first: char, units: &[&'static str]) -> Option<(&'static str, usize)> {
+    units.iter().filter(|u| u.starts_with(first)).find_map(|u| text.word_at(i, u).map(|end| (*u, end)))
 }
 
 /// Yen stand at `i`.
@@ -256,7 +265,10 @@ pub(super) fn currency_at(text: &Folded, i: usize) -> bool {
 
 /// `円`, `yen` after a number. Gives the end.
 pub(super) fn yen_after(text: &Folded, i: usize) -> Option<usize> {
-    text.any_at(i, &YEN_AFTER).map(|(_, end)| end)
+    let (word, end) = text.any_at(i, &YEN_AFTER)?;
+    // 2000エンジン
+    let other = word == "エン" && text.at(end).is_some_and(|c| matches!(c, 'ァ'..='ー'));
+    (!other).then_some(end)
 }
 
 /// `¥`, `JPY` before a number. Gives the end.
@@ -275,74 +287,7 @@ pub(super) fn other_currency_before(text: &Folded, i: usize) -> bool {
         || ["usd", "eur", "us$"].iter().any(|w| text.word_before(i, w).is_some())
 }
 
-/// An English plural that things are counted in: 4 pumpkins. Gives the word and the end.
-pub(super) fn plural_at(text: &Folded, i: usize) -> Option<(String, usize)> {
-    const NO_THINGS: [&str; 58] = [
-        "is",
-        "was",
-        "this",
-        "has",
-        "his",
-        "hers",
-        "ours",
-        "yours",
-        "its",
-        "as",
-        "us",
-        "yes",
-        "plus",
-        "minus",
-        "vs",
-        "pls",
-        "thanks",
-        "thus",
-        "less",
-        "across",
-        "days",
-        "weeks",
-        "months",
-        "years",
-        "hours",
-        "minutes",
-        "mins",
-        "hrs",
-        "secs",
-        "seconds",
-        "quarters",
-        "fortnights",
-        "nights",
-        "times",
-        "percents",
-        "thousands",
-        "millions",
-        "hundreds",
-        "dollars",
-        "euros",
-        "pounds",
-        "cents",
-        "bucks",
-        "yens",
-        "works",
-        "does",
-        "goes",
-        "says",
-        "needs",
-        "wants",
-        "buys",
-        "takes",
-        "pays",
-        "looks",
-        "seems",
-        "always",
-        "others",
-        "towards",
-    ];
-    let mut end = i;
-    while text.at(end).is_some_and(|c| c.is_ascii_alphabetic()) {
-        end += 1;
-    }
-    let word: String = text.chars().get(i..end).unwrap_or_default().iter().collect();
-    let plural = word == "people" || (word.len() > 2 && word.ends_with('s') && !word.ends_with("ss"));
-    let part = text.at(end).is_some_and(|c| c.is_ascii_alphanumeric());
-    (plural && !part && !NO_THINGS.contains(&word.as_str())).then_some((word, end))
+/// A measure, of which a container holds some: "25kg bag".
+pub(super) fn is_measure(unit: &str) -> bool {
+    ["kg", "g", "mg", "l", "ml", "cm", "mm", "m", "oz", "lb", "ft", "litre", "liter", "piece", "pc"].contains(&unit)
 }
