@@ -286,9 +286,9 @@ fn after_unit(text: &Folded, i: usize) -> bool {
 }
 
 fn stands_alone(text: &Folded, from: usize, end: usize) -> bool {
-    const COUNTS_OTHERS: [&str; 16] = [
-        "days", "day", "weeks", "week", "months", "month", "years", "year", "hours", "hour", "minutes", "times", "of ",
-        "dollars", "euros", "percent",
+    const COUNTS_OTHERS: [&str; 19] = [
+        "quarters", "quarter", "nights", "days", "day", "weeks", "week", "months", "month", "years", "year", "hours",
+        "hour", "minutes", "times", "of ", "dollars", "euros", "percent",
     ];
     let next = text.skip_spaces(end);
     let joined = text.at(end).is_some_and(|c| c == '-' || c.is_ascii_alphanumeric()) || text.before(from) == Some('-');

@@ -236,3 +236,8 @@ pub(super) fn is_name(text: &Folded, end: usize) -> bool {
         || follows(&["様"], "々子式")
         || text.any_at(end, &["ちゃん", "くん"]).is_some()
 }
+
+/// 前年同月, "the same day last year": of the date before, if there is one, and not of today.
+pub(super) fn refers_back(text: &Folded, from: usize, end: usize) -> bool {
+    (from..end).any(|i| text.at(i) == Some('同') || text.word_at(i, "same").is_some())
+}

@@ -228,7 +228,7 @@ fn joined(text: &Folded, a: &Item, b: &Item, link: Link, context: &Context) -> O
     if b.length.is_some() {
         return None;
     }
-    let between = text.word_before(a.from, "between");
+    let between = ["between", "b/w"].iter().find_map(|w| text.word_before(a.from, w));
     let (from, to) = match link {
         Link::Range => {
             // 先月より今月 compares, unless まで closes a period.

@@ -107,7 +107,8 @@ fn scan(text: &Folded, context: &Context) -> Vec<Item> {
         };
         let mut end = atom.end;
         // 毎月5日と20日: what is said of the first holds for the next.
-        let another = beside::is_another(text, i) || habit.is_some_and(|end| combine::is_listed(text, end, i));
+        let back = beside::refers_back(text, i, end) && items.last().is_some_and(|before| !is_now(before, context));
+        let another = back || beside::is_another(text, i) || habit.is_some_and(|end| combine::is_listed(text, end, i));
         habit = another.then_some(end);
         if !atom.exprs.is_empty() && !another && !beside::is_name(text, end) {
             let further =
@@ -119,6 +120,18 @@ fn scan(text: &Folded, context: &Context) -> Vec<Item> {
         i = end;
     }
     items
+}
+
+/// The item is today, or this week, month or year.
+fn is_now(item: &Item, context: &Context) -> bool {
+    use calendar::Unit;
+    let now = [Unit::Week, Unit::Month, Unit::Year].map(|unit| calendar::whole(context.today, unit, 0));
+    let is_now = |r: &Reading| match r {
+        Reading::Day(day) => *day == context.today,
+        Reading::Range(a, b) => now.contains(&Some((*a, *b))),
+        Reading::Since(_) | Reading::Until(_) => false,
+    };
+    item.exprs.iter().any(|e| e.readings(context).is_ok_and(|readings| readings.iter().any(is_now)))
 }
 
 /// Past a word or number that is no date, so that its rest is not taken for one.

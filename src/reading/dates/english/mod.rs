@@ -223,7 +223,7 @@ fn weekday(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     }
     // "The Tuesday before last", "Monday last".
     if let Some((_, after)) =
-        text.any_at(at, &["before last", "after next", "last", "next", "gone"]).filter(|_| at > end)
+        text.any_at(at, &["before last", "after next", "fortnight", "last", "next", "gone"]).filter(|_| at > end)
     {
         return Some(Atom::nothing(after));
     }
@@ -259,7 +259,14 @@ fn weekday_ends(text: &Folded, i: usize) -> bool {
 /// The day after its weekday: "Tuesday, Nov 24", "Tue 24 Nov", "Tuesday the 24th".
 fn day_named(text: &Folded, at: usize, weekday: Weekday, context: &Context) -> Option<Atom> {
     let mut atom = match text.at(at)? {
-        c if c.is_ascii_digit() => written::at(text, at, context).or_else(|| day_month(text, at, context))?,
+        c if c.is_ascii_digit() => {
+            let of_month = || {
+                // "Mon 23rd".
+                let (day, end) = days::ordinal_at(text, at)?;
+                Atom::one(Expr::in_month(None, None, OfMonth::Day(day)), end)
+            };
+            written::at(text, at, context).or_else(|| day_month(text, at, context)).or_else(of_month)?
+        }
         _ => month_day(text, at, context).or_else(|| day_month(text, at, context)).or_else(|| {
             let the = text.word_at(at, "the ")?;
             numbers::digits_at(text, the).and_then(|_| ordinal(text, at, context))

@@ -61,6 +61,9 @@ pub(super) fn this_day(text: &Folded, i: usize, context: &Context) -> Option<Ato
             let by = months - i64::from(context.today.month());
             Atom::one(Expr::day(calendar::shifted(context.today, Unit::Month, by))?, end)
         }
+        (Frame::Week(monday), end) if !month => {
+            Atom::one(Expr::day(calendar::in_week(monday, context.today.weekday()))?, end)
+        }
         _ => None,
     }
 }
@@ -165,11 +168,29 @@ pub(super) fn edge(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
         ("fiscal year-end", Frame::TheFiscalYear),
     ];
     if let Some((frame, end)) = text.lookup(i, &ALONE) {
+        if let Some((year, end)) = frames::year_after(text, end, context).filter(|_| frame == Frame::TheYear) {
+            return Atom::one(edge_of(Frame::Year(year), true, context)?, end);
+        }
         return Atom::one(edge_of(frame, true, context)?, end);
     }
     let (last, at) = text.lookup(the(text, i), &EDGES)?;
-    let (frame, end) = frame_at(text, at, context)?;
-    Atom::one(edge_of(frame, last, context)?, end)
+    let Some((frame, end)) = frame_at(text, at, context) else { return edge_of_part(text, at, last, context) };
+    // "End of year 2025".
+    match frames::year_after(text, end, context).filter(|_| frame == Frame::TheYear) {
+        Some((year, end)) => Atom::one(edge_of(Frame::Year(year), last, context)?, end),
+        None => Atom::one(edge_of(frame, last, context)?, end),
+    }
+}
+
+/// "The end of Q3".
+fn edge_of_part(text: &Folded, at: usize, last: bool, context: &Context) -> Option<Atom> {
+    let (n, end) = written::quarter(text, at)?;
+    let atom = quarter(text, n, end, context)?;
+    let edge = |r: Reading| if last { r.end() } else { r.start() };
+    let quarters = atom.exprs.iter().filter_map(|e| e.readings(context).ok()).flatten();
+    let mut days: Vec<Reading> = quarters.filter_map(edge).map(Reading::Day).collect();
+    days.sort_by_key(|r| expr::nearness(*r, context.today));
+    Atom::one(Part::Given(days).into(), atom.end)
 }
 
 fn edge_of(frame: Frame, last: bool, context: &Context) -> Option<Expr> {
@@ -297,7 +318,13 @@ fn sided_weekday(by: i64, weekday: Weekday, context: &Context) -> Option<Expr> {
         ..0 => vec![calendar::up_to(today.pred_opt()?, weekday)?, in_week(-1)?],
         _ => vec![calendar::on_or_after(today.succ_opt()?, weekday)?, in_week(1)?],
     };
-    Some(Part::Given(days.into_iter().map(Reading::Day).collect()).into())
+    // "This Monday and Tuesday" are of one week.
+    let week = match days.as_slice() {
+        [one] => calendar::monday(*one),
+        [one, other] if one == other => calendar::monday(*one),
+        _ => None,
+    };
+    Some(Expr { week, ..Part::Given(days.into_iter().map(Reading::Day).collect()).into() })
 }
 
 /// "Last Friday of last month".

@@ -92,6 +92,7 @@ pub(in crate::reading::dates) fn bracketed_weekday(text: &Folded, i: usize) -> O
     let (weekday, end) = weekday_at(text, at)
         .or_else(|| kanji_weekday(text, at).map(|w| (w, at + 1)))
         .or_else(|| english::weekday_name(text, at))?;
+    let end = text.word_at(end, ".").unwrap_or(end);
     // (火・祝).
     let end = text.any_at(end, &["・祝日", "・祝", "祝", "/祝"]).map_or(end, |(_, end)| end);
     Some((weekday, text.word_at(text.skip_spaces(end), ")")?))
