@@ -152,8 +152,11 @@ impl Heard {
     }
 
     fn date_ground(&self, day: NaiveDate, met: &BTreeSet<usize>) -> Ground<Days> {
-        if let Some((_, ground)) = day_ground(&self.now.dates, day) {
-            return ground;
+        match day_ground(&self.now.dates, day) {
+            // A period with today in it usually belongs to another part of the request.
+            Some((_, Ground::Part { .. })) if day == self.today => return Ground::Default { not: None },
+            Some((_, ground)) => return ground,
+            None => {}
         }
         if let Some(found) = self.unfit(Asked::Day(day), met) {
             let words = quoted(&found.words);

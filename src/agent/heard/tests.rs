@@ -141,6 +141,8 @@ fn each_value_of_a_sale_has_its_ground() {
         "a code is no amount"
     );
 
+    let other = heard("0016にかぼちゃ600円を登録して、今月の合計も教えて");
+    assert_eq!(grounds(&other, "2026-11-29", 600).date, Some(Ground::Default { not: None }));
     let ambiguous = grounds(&heard("0016に12/3かぼちゃ600円"), "2025-12-03", 600);
     assert_eq!(ambiguous.date, Some(Ground::Words { words: "12/3".into(), also: vec![day("2026-12-03")] }));
     let part = grounds(&heard("0016に先週かぼちゃ600円"), "2026-11-18", 600);
