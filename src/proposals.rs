@@ -524,7 +524,7 @@ fn read(row: &SqliteRow) -> Result<Proposal, sqlx::Error> {
         origin_turn: TurnId::new(text("origin_turn")?),
         depth: row.try_get("depth")?,
         write,
-        grounds: serde_json::from_str(&text("grounds")?).map_err(|e| sqlx::Error::Decode(Box::new(e)))?,
+        grounds: grounds(&text("grounds")?),
         digest: text("digest")?,
         state: ProposalState::from_code(&text("state")?).ok_or_else(|| corrupt("state"))?,
         created_at: row.try_get("created_at")?,
@@ -532,6 +532,14 @@ fn read(row: &SqliteRow) -> Result<Proposal, sqlx::Error> {
         decided_by,
         result: result.map(|r| serde_json::from_str(&r)).transpose().map_err(|e| sqlx::Error::Decode(Box::new(e)))?,
         failure: row.try_get("failure")?,
+    })
+}
+
+/// They explain a card and decide nothing: a form that another version wrote must not keep a press from being carried out.
+fn grounds(stored: &str) -> Grounds {
+    serde_json::from_str(stored).unwrap_or_else(|error| {
+        tracing::warn!(%error, "where a card's values came from cannot be read");
+        Grounds::default()
     })
 }
 

@@ -24,6 +24,10 @@ const EARLIER: usize = 6;
 const QUOTED: usize = 40;
 /// Amounts and quantities that are tried together at most.
 const MANY: usize = 4;
+/// Words named at most where the first few say enough.
+const NAMED: usize = 3;
+/// Findings looked at at most.
+const LOOKED_AT: usize = 200;
 /// Findings told to the model at most; a pasted table is no request.
 const HINTS: usize = 12;
 
@@ -42,8 +46,8 @@ pub struct Heard {
 /// The words that a call's period came from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spoken {
-    /// The words as written.
-    pub words: String,
+    /// The words as written, each once.
+    pub words: Vec<String>,
     /// What they say, when the call's period is not it; nothing when they are no valid day.
     pub instead: Option<Vec<Reading>>,
     /// The call's period is only a part of theirs.
@@ -51,12 +55,13 @@ pub struct Spoken {
 }
 
 impl Heard {
-    /// Reads the asker's words in `turn` (this turn so far) and `earlier`: what was written before it in the conversation on
-    /// the same day, the newest first.
-    pub fn of(asker: &Asker, turn: &[Item], earlier: &[Item]) -> Self {
-        let context = Context { fiscal_start: asker.fiscal_start, ..Context::on(asker.today) };
+    /// Reads the asker's words in `turn`, said today or on `day`, and `earlier`: what was written before in the
+    /// conversation on this same day, the newest first.
+    pub fn of(asker: &Asker, turn: &[Item], day: Option<NaiveDate>, earlier: &[Item]) -> Self {
+        let now_on = day.unwrap_or(asker.today);
         let mut bare = BTreeSet::new();
-        let mut read = |texts: &mut dyn Iterator<Item = &str>| {
+        let mut read = |today: NaiveDate, texts: &mut dyn Iterator<Item = &str>| {
+            let context = Context { fiscal_start: asker.fiscal_start, ..Context::on(today) };
             let mut all = Findings::default();
             for text in texts {
                 let found = reading::read(text, &context);
@@ -67,8 +72,8 @@ impl Heard {
             }
             all
         };
-        let now = read(&mut turn.iter().filter_map(|item| said_by(asker, item)));
-        let before = read(&mut earlier.iter().filter_map(|item| said_by(asker, item)).take(EARLIER));
+        let now = read(now_on, &mut turn.iter().filter_map(|item| said_by(asker, item)));
+        let before = read(asker.today, &mut earlier.iter().filter_map(|item| said_by(asker, item)).take(EARLIER));
         Self { today: asker.today, now, before, bare }
     }
 
@@ -76,7 +81,7 @@ impl Heard {
     pub fn hints(&self) -> Option<String> {
         let dates = self.now.dates.iter().map(|found| format!("“{}” {}", quoted(&found.words), told(found)));
         let amounts = self.now.amounts.iter().map(|found| format!("“{}” {}", quoted(&found.words), told_amount(found)));
-        let all: Vec<String> = dates.chain(amounts).take(HINTS).collect();
+        let all = once(dates.chain(amounts), HINTS);
         (!all.is_empty()).then(|| format!("Read by code from the asker's message: {}.", all.join("; ")))
     }
 
@@ -100,7 +105,7 @@ impl Heard {
             && matches!(self.price_ground(price), Some(Ground::Differs { .. } | Ground::Refused { .. }))
         {
             let said = self.now.amounts.iter().map(|a| format!("“{}” {}", quoted(&a.words), told_amount(a)));
-            faults.push(format!("this price: {}", said.collect::<Vec<_>>().join("; ")));
+            faults.push(format!("this price: {}", once(said, NAMED).join("; ")));
         }
         (!faults.is_empty()).then(|| {
             format!(
@@ -167,13 +172,13 @@ impl Heard {
         }
         match day_ground(&self.before.dates, day) {
             Some((_, ground)) if day != self.today => ground,
-            Some(_) => Ground::Default { not: None },
-            None if day == self.today => {
+            Some((_, Ground::Words { .. })) => Ground::Default { not: None },
+            _ if day == self.today => {
                 let said =
                     self.before.dates.iter().find(|found| names_a_day(found) && !found.meaning.readings().is_empty());
                 Ground::Default { not: said.map(|found| quoted(&found.words)) }
             }
-            None => Ground::Unsaid,
+            _ => Ground::Unsaid,
         }
     }
 
@@ -193,11 +198,13 @@ impl Heard {
             return None;
         }
         let Some(first) = self.now.amounts.first() else { return Some(Ground::Unsaid) };
-        let words = quoted(&first.words);
-        Some(match &first.meaning {
-            Meaning::Refused(_) => Ground::Refused { words },
-            meaning => Ground::Differs { words, says: meaning.readings().to_vec() },
-        })
+        let valid: Vec<&Amount> = self.now.amounts.iter().filter(|a| !a.meaning.readings().is_empty()).collect();
+        if valid.is_empty() {
+            return Some(Ground::Refused { words: quoted(&first.words) });
+        }
+        let words = once(valid.iter().map(|a| quoted(&a.words)), NAMED).join("・");
+        let says = valid.iter().take(NAMED).flat_map(|a| a.meaning.readings().iter().copied()).collect();
+        Some(Ground::Differs { words, says })
     }
 
     /// The words of this turn that a read's period came from, or that it should have come from.
@@ -208,11 +215,10 @@ impl Heard {
         if fitting.is_empty() {
             let found = self.unfit(asked, met)?;
             let instead = Some(found.meaning.readings().to_vec());
-            return Some(Spoken { words: quoted(&found.words), instead, is_part: false });
+            return Some(Spoken { words: vec![quoted(&found.words)], instead, is_part: false });
         }
-        let words: Vec<String> =
-            fitting.iter().filter_map(|at| self.now.dates.get(*at)).map(|f| quoted(&f.words)).collect();
-        Some(Spoken { words: words.join("・"), instead: None, is_part })
+        let words = fitting.iter().filter_map(|at| self.now.dates.get(*at)).map(|f| quoted(&f.words));
+        Some(Spoken { words: once(words, NAMED), instead: None, is_part })
     }
 }
 
@@ -311,7 +317,7 @@ fn is_period(reading: Reading, begin: Option<NaiveDate>, end: Option<NaiveDate>,
     match reading {
         Reading::Until(last) => end == Some(last),
         Reading::Since(first) => begin == Some(first),
-        Reading::Day(day) => begin == Some(day) && end.is_none_or(|end| end == day),
+        Reading::Day(day) => begin == Some(day) && end.map_or(day >= today, |end| end == day),
         Reading::Range(first, _) => {
             begin == Some(first)
                 && end.map_or_else(
@@ -342,14 +348,25 @@ fn is_whole(begin: NaiveDate, end: NaiveDate) -> bool {
 /// How the price comes of the words: one amount times a quantity, or all amounts together, each as it is or times a
 /// quantity. Nothing is worked out here for anybody: it only explains a price that was given.
 fn worked_out(said: &Findings, price: Yen) -> Option<String> {
-    let single = said.amounts.iter().find_map(|amount| {
-        let left = |yen: i64| Some(yen).filter(|yen| *yen == price.0);
-        ways(amount, &said.quantities).into_iter().find_map(|(yen, words)| left(yen).map(|_| words))
-    });
-    if single.is_some() || !(2..=MANY).contains(&said.amounts.len()) || said.quantities.len() > MANY {
-        return single;
+    let amounts = said.amounts.get(..said.amounts.len().min(MANY)).unwrap_or_default();
+    let quantities = said.quantities.get(..said.quantities.len().min(MANY)).unwrap_or_default();
+    let single =
+        amounts.iter().find_map(|amount| ways(amount, quantities).into_iter().find(|(yen, _)| *yen == price.0));
+    if let Some((_, words)) = single {
+        return Some(words);
     }
-    together(&said.amounts, &said.quantities, price.0).map(|parts| parts.join(" + "))
+    if let [a, b] = amounts
+        && let (Meaning::Clear(more), Meaning::Clear(less)) = (&a.meaning, &b.meaning)
+        && more.0.abs_diff(less.0) == price.0.unsigned_abs()
+    {
+        // A discount, or the change from a note.
+        let (more, less) = if more.0 < less.0 { (b, a) } else { (a, b) };
+        return Some(format!("{} − {}", quoted(&more.words), quoted(&less.words)));
+    }
+    if amounts.len() < 2 || amounts.len() < said.amounts.len() {
+        return None;
+    }
+    together(amounts, quantities, price.0).map(|parts| parts.join(" + "))
 }
 
 /// The values one amount can stand for, with the words for each.
@@ -393,6 +410,17 @@ fn bare_numbers(text: &str, found: &Findings) -> Vec<i64> {
     let rest: String = text.chars().enumerate().map(|(at, c)| if outside(at) { c } else { ' ' }).collect();
     let rest: String = rest.nfkc().filter(|c| *c != ',').collect();
     rest.split(|c: char| !c.is_ascii_digit()).filter(|n| !n.starts_with('0')).filter_map(|n| n.parse().ok()).collect()
+}
+
+/// The first few, each once: a message may say the same a thousand times.
+fn once(all: impl Iterator<Item = String>, most: usize) -> Vec<String> {
+    let mut kept: Vec<String> = Vec::new();
+    for one in all.take(LOOKED_AT) {
+        if kept.len() < most && !kept.contains(&one) {
+            kept.push(one);
+        }
+    }
+    kept
 }
 
 /// Words as they may stand in a sentence of the host's: on one line, without quotes, of bounded length.

@@ -57,7 +57,12 @@ impl<'a> Session<'a> {
     ) -> Self {
         let mut uses = Uses::default();
         let calls = uses.recount(&message);
-        let (met, told) = taken_up(&heard, &message);
+        // A continuation goes on with a request that earlier calls have carried out in part.
+        let goes_on = !message.iter().any(|item| matches!(item, Item::User { .. }));
+        let (mut met, told) = taken_up(&heard, &message);
+        if goes_on {
+            met.append(&mut taken_up(&heard, &history).0);
+        }
         let mut budget = budget;
         budget.tool_calls_left = budget.tool_calls_left.saturating_sub(calls);
         let mut items = history;
@@ -259,12 +264,18 @@ impl<'a> Session<'a> {
         };
         let table = &self.agent.table;
         let mut decision = policy::decide(table, self.asker.role, &call, &counters);
+        let objection = match decision {
+            Decision::Run(_) | Decision::Propose(_) if !broken => self.objection(&call, held),
+            _ => None,
+        };
         // A rate is used up only by what would otherwise be carried out.
-        if !broken && !matches!(decision, Decision::Deny(_)) && self.agent.too_often(&self.asker.person, &call.name) {
+        let carried_out = !broken && objection.is_none() && !matches!(decision, Decision::Deny(_));
+        if carried_out && self.agent.too_often(&self.asker.person, &call.name) {
             counters.too_often = true;
             decision = policy::decide(table, self.asker.role, &call, &counters);
         }
         let plan = match decision {
+            _ if let Some(objection) = objection => Plan::Tell(host_error(heard::DIFFERS, &objection), None),
             Decision::Deny(deny) => {
                 let code = deny.code();
                 // The name is a model's word: as a label it would be a new series each time.
@@ -275,9 +286,6 @@ impl<'a> Session<'a> {
             Decision::Run(_) | Decision::Propose(_) if broken => {
                 let sentence = "The arguments were not valid JSON. Call the tool again with a JSON object.";
                 Plan::Tell(host_error("invalid_arguments", sentence), None)
-            }
-            Decision::Run(_) | Decision::Propose(_) if let Some(objection) = self.objection(&call, held) => {
-                Plan::Tell(host_error(heard::DIFFERS, &objection), None)
             }
             Decision::Run(allowed) => Plan::Run(allowed),
             Decision::Propose(proposed) => {

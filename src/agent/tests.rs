@@ -154,7 +154,7 @@ async fn run(agent: &Agent, asker: Asker, message: Vec<Item>) -> Ran {
 
 async fn run_with(agent: &Agent, asker: Asker, history: Vec<Item>, message: Vec<Item>, budget: Budget) -> Ran {
     let mut session =
-        Session::new(agent, asker.clone(), Heard::of(&asker, &message, &history), history, message, budget);
+        Session::new(agent, asker.clone(), Heard::of(&asker, &message, None, &history), history, message, budget);
     let mut ran = Ran {
         items: vec![],
         drafts: vec![],
@@ -503,7 +503,7 @@ async fn a_draft_nobody_answered_still_has_a_result() {
     let mut session = Session::new(
         &agent,
         asker(Role::Sales),
-        Heard::of(&asker(Role::Sales), &[], &[]),
+        Heard::of(&asker(Role::Sales), &[], None, &[]),
         vec![],
         asks("登録"),
         Budget::fresh(agent.limits()),

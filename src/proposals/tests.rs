@@ -57,6 +57,21 @@ async fn k05_a_slot_holds_its_first_version_however_often_the_turn_is_run() {
 }
 
 #[tokio::test]
+async fn where_values_came_from_in_a_form_that_is_not_known_keeps_no_press_from_being_carried_out() {
+    let (_dir, records) = store().await;
+    let mut tx = records.begin_durable().await.unwrap();
+    let proposal = create(&mut tx, &new(0)).await.unwrap();
+    run(
+        &mut tx,
+        "DROP TRIGGER proposals_write_is_fixed; UPDATE proposals SET grounds = '{\"date\":{\"from\":\"stars\"}}'",
+    )
+    .await;
+    let read = find(&mut *tx, &proposal.id).await.unwrap().unwrap();
+    assert_eq!(read.grounds, crate::domain::Grounds::default());
+    assert!(matches!(claim(&mut tx, &proposal.id, "c", &me(), LEASE).await.unwrap(), Claim::Claimed(_)));
+}
+
+#[tokio::test]
 async fn i04_only_the_requester_of_that_very_workspace_can_claim_or_cancel() {
     let (_dir, records) = store().await;
     let mut tx = records.begin_durable().await.unwrap();

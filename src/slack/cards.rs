@@ -127,7 +127,13 @@ fn grounds(lang: Lang, grounds: &Grounds, price: Yen, day: NaiveDate) -> Vec<Str
         Ground::Words { words: w, also } => words::read_as_or(lang, said(w), shown, amounts(also)),
         Ground::Part { .. } | Ground::Default { .. } | Ground::Unsaid => words::amount_unsaid(lang, shown),
         Ground::Refused { words: w } => words::no_such_amount(lang, said(w), shown),
-        Ground::Differs { words: w, says } => words::differs(lang, said(w), amounts(says), shown),
+        // What the words are digit by digit needs no reading.
+        Ground::Differs { words: w, says } => match says.as_slice() {
+            [only] if w.trim_end_matches('円').parse() == Ok(only.0) => {
+                words::amount_differs(lang, amounts(says), shown)
+            }
+            _ => words::differs(lang, said(w), amounts(says), shown),
+        },
     });
     let tax = grounds.tax.map(|tax| match tax {
         TaxNote::Included => words::tax_included(lang),

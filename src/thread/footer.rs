@@ -54,7 +54,10 @@ fn one(lang: Lang, footer: &Footer) -> String {
         line.push_str(" · ");
         line.push_str(&period);
     }
-    if let Some(spoken) = &footer.spoken {
+    // Words stand behind the period they explain, or behind nothing when they name one that was not asked for.
+    if let Some(spoken) =
+        footer.spoken.as_ref().filter(|s| footer.period.is_some() || (footer.ok && s.instead.is_some()))
+    {
         line.push_str(&said(lang, spoken));
     }
     if footer.arguments.get("include_cancelled").and_then(Value::as_bool) == Some(true) {
@@ -69,13 +72,14 @@ fn one(lang: Lang, footer: &Footer) -> String {
 
 /// The asker's words for the period, or that they say another one.
 fn said(lang: Lang, spoken: &Spoken) -> String {
+    let words = spoken.words.join(&replies::and(lang));
     match &spoken.instead {
-        None if spoken.is_part => replies::period_part(lang, &spoken.words),
-        None => replies::period_said(lang, &spoken.words),
-        Some(readings) if readings.is_empty() => replies::period_is_none(lang, &spoken.words),
+        None if spoken.is_part => replies::period_part(lang, words),
+        None => replies::period_said(lang, words),
+        Some(readings) if readings.is_empty() => replies::period_is_none(lang, words),
         Some(readings) => {
             let all = readings.iter().take(READINGS).filter_map(|r| period(lang, r.start(), r.end()));
-            replies::period_differs(lang, &spoken.words, all.collect::<Vec<_>>().join(" / "))
+            replies::period_differs(lang, words, all.collect::<Vec<_>>().join(" / "))
         }
     }
 }
@@ -203,8 +207,9 @@ mod tests {
     #[test]
     fn a_period_shows_the_words_it_came_from_or_that_they_say_another() {
         let week = Some(("2026-11-16", "2026-11-22"));
-        let spoken =
-            |words: &str, instead: Option<Vec<Reading>>| Some(Spoken { words: words.into(), instead, is_part: false });
+        let spoken = |words: &str, instead: Option<Vec<Reading>>| {
+            Some(Spoken { words: vec![words.into()], instead, is_part: false })
+        };
         let line = |lang, spoken| {
             one(lang, &Footer { spoken, ..footer("get_sales", json!({"code_customer": "0002"}), week, true) })
         };

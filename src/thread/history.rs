@@ -28,8 +28,8 @@ const SHORT: usize = 1_500;
 pub struct Loaded {
     /// Earlier turns, oldest first, as many whole ones as the token budget holds.
     pub before: Vec<Item>,
-    /// What people wrote in those turns, the newest first, and when it was stored, in milliseconds since the epoch.
-    pub said: Vec<(i64, Item)>,
+    /// What people wrote in those turns, the newest first.
+    pub said: Vec<Said>,
     /// Earlier turns exist that were left out.
     pub shortened: bool,
     /// The rounds of this very turn that were stored before a crash; the first begins with the message.
@@ -38,6 +38,17 @@ pub struct Loaded {
     pub next_round: u32,
     /// The answer of this very turn, if it was stored before a crash.
     pub answer: Option<Vec<Item>>,
+}
+
+/// What a person wrote.
+#[derive(Clone, Debug)]
+pub struct Said {
+    /// The turn that it began.
+    pub turn: String,
+    /// When it was stored, in milliseconds since the epoch.
+    pub at: i64,
+    /// The words, an [`Item::User`].
+    pub item: Item,
 }
 
 /// The lease is another's now.
@@ -82,8 +93,11 @@ pub async fn load(work: &Work, thread: &ThreadKey, turn: &TurnId, budget: i64) -
             }
         } else {
             let at: i64 = row.try_get("at")?;
-            let said: Vec<_> =
-                items.iter().filter(|i| matches!(i, Item::User { .. })).map(|i| (at, i.clone())).collect();
+            let said: Vec<Said> = items
+                .iter()
+                .filter(|item| matches!(item, Item::User { .. }))
+                .map(|item| Said { turn: of.clone(), at, item: item.clone() })
+                .collect();
             if !earlier.take(of, items, row.try_get("tokens")?) {
                 loaded.shortened = true;
                 break;

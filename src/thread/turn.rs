@@ -22,7 +22,7 @@ use crate::slack::cards::{self, Card};
 use crate::slack::client::Client;
 use crate::slack::text::{self, Body};
 use crate::thread::asker::{Askers, Refusal};
-use crate::thread::history::{self, HistoryError};
+use crate::thread::history::{self, HistoryError, Said};
 use crate::thread::queue::{Claimed, Job, Lease, MessageJob};
 use crate::thread::{claims, footer};
 use crate::tokens;
@@ -278,13 +278,7 @@ impl Turns {
         let loaded = history::load(&self.work, run.thread, run.turn, self.settings.history_tokens).await?;
         let limits = self.agent.limits();
         let mut round = loaded.next_round;
-        // Words like "yesterday" mean another day when they were said on another day.
-        let today = |(at, item): &(i64, Item)| {
-            let day = chrono::DateTime::from_timestamp_millis(*at)?.with_timezone(&run.asker.zone).date_naive();
-            (day == run.asker.today).then(|| item.clone())
-        };
-        let earlier: Vec<Item> = loaded.said.iter().filter_map(today).collect();
-        let heard = Heard::of(run.asker, &begin, &earlier);
+        let heard = heard(run, &begin, &loaded.said);
         let fresh = round == 1 && loaded.answer.is_none();
         let mut budget = if fresh && run.depth == 0 { Budget::fresh(limits) } else { self.budget(run, limits).await? };
         budget.rounds_left = budget.rounds_left.saturating_sub(round - 1);
@@ -516,6 +510,26 @@ fn as_shown(write: &Write) -> Option<Write> {
     let (Write::AddSale { products: text, .. } | Write::CancelSale { reason: text, .. }) = &mut write;
     *text = text::visible(text).split_whitespace().collect::<Vec<_>>().join(" ");
     (!text.is_empty()).then_some(write)
+}
+
+/// The asker's words: those of this turn, or of the request that a continuation goes on with, and earlier ones of the
+/// same day. Words like "yesterday" mean another day when they were said on another day.
+fn heard(run: &Run<'_>, begin: &[Item], said: &[Said]) -> Heard {
+    let day = |said: &Said| {
+        let at = chrono::DateTime::from_timestamp_millis(said.at)?;
+        Some(at.with_timezone(&run.asker.zone).date_naive())
+    };
+    let of_request = |said: &&Said| run.depth > 0 && said.turn == run.origin.as_str();
+    let origin = said.iter().find(of_request);
+    let earlier: Vec<Item> = said
+        .iter()
+        .filter(|said| !of_request(said) && day(said) == Some(run.asker.today))
+        .map(|said| said.item.clone())
+        .collect();
+    match origin {
+        Some(said) => Heard::of(run.asker, std::slice::from_ref(&said.item), day(said), &earlier),
+        None => Heard::of(run.asker, begin, None, &earlier),
+    }
 }
 
 /// Only a waiting card of the same person in the same conversation can be replaced.

@@ -66,6 +66,11 @@ words! {
         ja: "⚠ 「{words}」は {says} と読めますが、このカードは {value} です。ご確認ください。",
         en: "⚠ “{words}” reads as {says}, but this card says {value}. Please check it.",
     }
+    /// An amount at odds with the plain one of the message.
+    amount_differs(says, value) {
+        ja: "⚠ メッセージの金額は {says} ですが、このカードは {value} です。ご確認ください。",
+        en: "⚠ Your message says {says}, but this card says {value}. Please check it.",
+    }
     /// A day that words which are no day became.
     no_such_day(words, day) {
         ja: "⚠ 「{words}」という日付はありません。このカードは {day} です。ご確認ください。",

@@ -101,6 +101,8 @@ words! {
     period(begin, end) { ja: "{begin}〜{end}", en: "{begin} to {end}" }
     /// A period without an end.
     period_from(begin) { ja: "{begin}〜", en: "from {begin}" }
+    /// Between words of the person.
+    and() { ja: "・", en: ", " }
     /// Behind a period: the words it came from.
     period_said(words) { ja: "（「{words}」）", en: " (“{words}”)" }
     /// Behind a period that is a part of what the words say.

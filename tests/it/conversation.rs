@@ -364,3 +364,34 @@ async fn a_card_shows_how_the_words_were_read_and_what_was_assumed() {
     let card = shown(&rig.card(&place).await);
     assert!(card.contains("日付の指定がないため、今日の日付にしています。"), "{card}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rest_of_a_request_after_the_press_is_held_to_the_words_of_the_request() {
+    let rig = Rig::start().await;
+    let yesterday = today().pred_opt().unwrap();
+    let sale = |code: &str, price: i64, day: Option<NaiveDate>| {
+        let mut arguments = json!({"code_customer": code, "products": "かぼちゃ", "price": price});
+        if let Some(day) = day {
+            arguments["date_sales_str"] = day.to_string().into();
+        }
+        Say::call("add_sale", arguments)
+    };
+    rig.model.script([
+        sale("0016", 600, Some(yesterday)),
+        Say::text("登録後に続けます。"),
+        // Forgets the day, is told, and does it right.
+        sale("0002", 300, None),
+        sale("0002", 300, Some(yesterday)),
+        Say::text("次のカードです。"),
+    ]);
+    let words = "0016に昨日かぼちゃ600円を登録。登録できたら0002に昨日かぼちゃ300円も登録して";
+    let place = rig.dm(AOKI, words).await;
+    let card = rig.card(&place).await;
+    rig.confirm(AOKI, &card).await;
+    rig.says(&place, "次のカードです").await;
+    let second = shown(&rig.card(&place).await);
+    assert!(second.contains("300円") && second.contains(&format!("「昨日」→ {yesterday}")), "{second}");
+    assert!(!second.contains('⚠'), "{second}");
+    let told = rig.model.requests().iter().flat_map(results).filter(|r| r["data"]["code"] == "words_differ").count();
+    assert!(told > 0, "the day was missing once");
+}

@@ -10,7 +10,7 @@ fn user(text: &str) -> Item {
 
 /// On Sunday 2026-11-29.
 fn heard(text: &str) -> Heard {
-    Heard::of(&asker(Role::Sales), &[user(text)], &[])
+    Heard::of(&asker(Role::Sales), &[user(text)], None, &[])
 }
 
 fn call(name: &str, arguments: Value) -> ToolCall {
@@ -94,7 +94,7 @@ fn what_another_call_took_up_is_not_missed_by_this_one() {
 #[test]
 fn only_the_askers_own_words_are_heard() {
     let other = Item::User { person: Person::new("T1", "U2"), name: "Other".into(), text: "先月".into() };
-    let heard = Heard::of(&asker(Role::Sales), &[other], &[]);
+    let heard = Heard::of(&asker(Role::Sales), &[other], None, &[]);
     assert_eq!((heard.hints(), heard.objection(&period("2026-01-01", "2026-01-31"), &BTreeSet::new())), (None, None));
 }
 
@@ -152,7 +152,7 @@ fn each_value_of_a_sale_has_its_ground() {
 #[test]
 fn words_of_an_earlier_message_ground_a_sale_but_raise_no_objection() {
     let earlier = [user("0016に先週の火曜日かぼちゃ150円で4個登録して")];
-    let heard = Heard::of(&asker(Role::Sales), &[user("上の方です")], &earlier);
+    let heard = Heard::of(&asker(Role::Sales), &[user("上の方です")], None, &earlier);
     assert_eq!(heard.objection(&sale("2026-11-25", 700), &BTreeSet::new()), None);
     let g = grounds(&heard, "2026-11-17", 600);
     assert_eq!(g.date, Some(Ground::Words { words: "先週の火曜日".into(), also: Vec::new() }));
@@ -165,10 +165,10 @@ fn a_period_under_an_answer_says_whose_words_it_came_from() {
     let spoken = |heard: &Heard, begin, end| heard.spoken(&period(begin, end), &BTreeSet::new());
     assert_eq!(
         spoken(&told, "2026-11-16", "2026-11-22"),
-        Some(Spoken { words: "先週".into(), instead: None, is_part: false })
+        Some(Spoken { words: vec!["先週".into()], instead: None, is_part: false })
     );
     let week = Reading::Range("2026-11-16".parse().unwrap(), "2026-11-22".parse().unwrap());
-    let differs = Spoken { words: "先週".into(), instead: Some(vec![week]), is_part: false };
+    let differs = Spoken { words: vec!["先週".into()], instead: Some(vec![week]), is_part: false };
     assert_eq!(spoken(&told, "2026-11-15", "2026-11-21"), Some(differs));
     assert_eq!(spoken(&heard("0002の売上は？"), "2026-11-15", "2026-11-21"), None);
 }
@@ -200,7 +200,7 @@ fn two_readings_of_the_same_words_are_not_the_ends_of_a_period() {
 fn a_part_of_the_period_is_no_fault_but_is_called_a_part() {
     let told = heard("今年の売上を月ごとに");
     let spoken = told.spoken(&period("2026-03-01", "2026-03-31"), &BTreeSet::new());
-    assert_eq!(spoken, Some(Spoken { words: "今年".into(), instead: None, is_part: true }));
+    assert_eq!(spoken, Some(Spoken { words: vec!["今年".into()], instead: None, is_part: true }));
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn a_look_up_without_the_period_that_was_asked_for_is_objected_to_unless_it_prep
 #[test]
 fn a_day_of_an_earlier_message_that_was_not_taken_over_is_named() {
     let earlier = [user("0016に先週の火曜日かぼちゃ4個登録して")];
-    let heard = Heard::of(&asker(Role::Sales), &[user("600円です")], &earlier);
+    let heard = Heard::of(&asker(Role::Sales), &[user("600円です")], None, &earlier);
     let ground = grounds(&heard, "2026-11-29", 600).date;
     assert_eq!(ground, Some(Ground::Default { not: Some("先週の火曜日".into()) }));
 }
@@ -235,4 +235,35 @@ fn a_period_that_the_day_lies_outside_of_is_named_as_a_period() {
     assert_eq!(g.date, Some(Ground::Differs { words: "先週".into(), says: vec![week] }));
     let g = grounds(&heard("0016に2月30日かぼちゃ600円"), "2026-02-28", 600);
     assert_eq!(g.date, Some(Ground::Refused { words: "2月30日".into() }));
+}
+
+#[test]
+fn words_said_on_another_day_mean_what_they_meant_then() {
+    // The press came a day later: the request goes on with the words of that message.
+    let said = [user("0016に昨日かぼちゃ600円を登録して")];
+    let before: NaiveDate = "2026-11-27".parse().unwrap();
+    let heard = Heard::of(&asker(Role::Sales), &said, Some(before), &[]);
+    assert_eq!(grounds(&heard, "2026-11-26", 600).date, Some(Ground::Words { words: "昨日".into(), also: vec![] }));
+    assert!(heard.objection(&sale("2026-11-28", 600), &BTreeSet::new()).is_some());
+}
+
+#[test]
+fn a_message_of_thousands_of_amounts_costs_nothing_and_is_answered_shortly() {
+    let heard = heard(&"1円1個".repeat(1_900));
+    let begun = std::time::Instant::now();
+    let told = heard.objection(&sale("2026-11-29", 7), &BTreeSet::new()).unwrap();
+    assert!(told.len() < 500, "{told}");
+    assert!(begun.elapsed() < std::time::Duration::from_secs(1));
+    let many = "昨日の売上".repeat(300);
+    let heard = Heard::of(&asker(Role::Sales), &[user(&many)], None, &[]);
+    let spoken = heard.spoken(&period("2026-11-28", "2026-11-28"), &BTreeSet::new()).unwrap();
+    assert_eq!(spoken.words, ["昨日"]);
+}
+
+#[test]
+fn a_discount_or_change_is_worked_out_from_the_words() {
+    for (text, price) in [("600円のかぼちゃを100円引きで登録", 500), ("お釣り400円、1000円預かりでかぼちゃ登録", 600)]
+    {
+        assert_eq!(heard(text).objection(&sale("2026-11-29", price), &BTreeSet::new()), None, "{text}");
+    }
 }

@@ -50,7 +50,14 @@ fn messages(request: &ModelRequest) -> Vec<Value> {
     while let Some(message) = rest.next() {
         let words = match message {
             Message::User(text) => {
-                out.push(json!({"role": "user", "content": text}));
+                // Many chat templates refuse a system message between others, so what the host adds to a question stands
+                // in the same message.
+                let mut content = text.clone();
+                while let Some(Message::Host(added)) = rest.peek() {
+                    content = format!("{content}\n\n{added}");
+                    rest.next();
+                }
+                out.push(json!({"role": "user", "content": content}));
                 continue;
             }
             Message::Host(text) => {

@@ -177,6 +177,17 @@ async fn the_chat_request_is_golden() {
 }
 
 #[tokio::test]
+async fn a_hint_behind_a_question_is_no_system_message_of_its_own_in_a_chat() {
+    let (endpoint, url) = Endpoint::start(|_| json_reply(fine())).await;
+    let messages = vec![Message::User("先週の売上は？".into()), Message::Host("[host] Read by code: …".into())];
+    model(Api::Chat, &url).respond(ModelRequest { messages, ..request() }).await.unwrap();
+    let (_, body) = endpoint.last();
+    let roles: Vec<&str> = body["messages"].as_array().unwrap().iter().map(|m| m["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["system", "user"]);
+    assert_eq!(body["messages"][1]["content"], "先週の売上は？\n\n[host] Read by code: …");
+}
+
+#[tokio::test]
 async fn the_round_that_ends_a_turn_is_sent_without_tools() {
     let (endpoint, url) = Endpoint::start(|_| json_reply(fine())).await;
     for api in [Api::Responses, Api::Chat] {

@@ -382,7 +382,7 @@ fn a_card_says_how_its_values_were_read_and_warns_where_they_differ_from_the_wor
         card.contains("⚠ 「先週の月曜」は 2026-11-23（月） と読めますが、このカードは 2026-11-24（火） です。"),
         "{card}"
     );
-    assert!(card.contains("⚠ 「180円」は 180円 と読めますが、このカードは 1,800円 です。"), "{card}");
+    assert!(card.contains("⚠ メッセージの金額は 180円 ですが、このカードは 1,800円 です。"), "{card}");
 
     let ambiguous = Ground::Words { words: "11/24".into(), also: vec![day("2025-11-24")] };
     let card = drawn(Lang::En, Grounds { date: Some(ambiguous), price: Some(Ground::Unsaid), tax: None });
