@@ -100,9 +100,9 @@ enum Command {
         /// What the sentences are read for: it orders readings
         #[arg(long, value_enum, default_value_t)]
         purpose: read::Purpose,
-        /// The month in which the fiscal year begins
-        #[arg(long, value_name = "MONTH", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=12))]
-        fiscal_start: u32,
+        /// The month in which the fiscal year begins [default: the company's]
+        #[arg(long, value_name = "MONTH", value_parser = clap::value_parser!(u32).range(1..=12))]
+        fiscal_start: Option<u32>,
     },
     /// Print the life of one proposal from the records
     ///
@@ -188,9 +188,11 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Read { today, zone, purpose, fiscal_start } => {
             let clock = Clock::system();
             let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
+            let company = config.company;
+            let fiscal_start = fiscal_start.unwrap_or(company.fiscal_year_start);
             read::run(
                 |zone| today.unwrap_or_else(|| clock.today(zone)),
-                read::Defaults { zone: zone.unwrap_or(config.company.zone), purpose, fiscal_start },
+                read::Defaults { zone: zone.unwrap_or(company.zone), purpose, fiscal_start },
                 input,
                 output,
             )
