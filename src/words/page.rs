@@ -350,6 +350,8 @@ page_words! {
     chaos_press_twice() { ja: "次のボタンを2回押す", en: "Press the next button twice" }
     /// Said when a disturbance is ready.
     chaos_armed() { ja: "準備できました。", en: "Ready." }
+    /// Said when a disturbance is no longer wanted.
+    chaos_disarmed() { ja: "取りやめました。", en: "Called off." }
     /// Said when a disturbance cannot be had.
     chaos_refused() { ja: "今はできません。", en: "Not possible now." }
 }

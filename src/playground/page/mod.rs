@@ -57,6 +57,21 @@ pub(in crate::playground) async fn only_this_machine(
     }
 }
 
+/// Keeps web pages of elsewhere from what programs use: a browser says where a request comes from, a program does not.
+pub(in crate::playground) async fn no_other_page(request: Request, next: Next) -> Response {
+    if is_of_another_page(request.headers()) {
+        (StatusCode::FORBIDDEN, "this is for programs").into_response()
+    } else {
+        next.run(request).await
+    }
+}
+
+fn is_of_another_page(headers: &HeaderMap) -> bool {
+    let site = headers.get("sec-fetch-site");
+    let browser = site.is_some() || headers.contains_key(header::ORIGIN);
+    browser && !(is_ours(headers) && site.is_none_or(|site| site == "same-origin" || site == "none"))
+}
+
 /// The host is this machine's, and a page that sends this is our own.
 fn is_ours(headers: &HeaderMap) -> bool {
     let text = |name| headers.get(name).and_then(|v| v.to_str().ok());
@@ -181,5 +196,26 @@ mod tests {
         assert!(!ours("127.0.0.1:3210", Some("http://127.0.0.1:9999")));
         assert!(!ours("127.0.0.1:3210", Some("null")));
         assert!(!is_ours(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn a_program_is_let_through_and_a_page_of_elsewhere_is_not() {
+        let other = |headers: &[(&'static str, &'static str)]| {
+            let known = headers.iter().map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value)));
+            is_of_another_page(&known.collect())
+        };
+        assert!(!other(&[]));
+        assert!(!other(&[("host", "playground:3210")]), "a program beside it in a container");
+        assert!(!other(&[
+            ("host", "127.0.0.1:1"),
+            ("origin", "http://127.0.0.1:1"),
+            ("sec-fetch-site", "same-origin")
+        ]));
+        assert!(!other(&[("host", "127.0.0.1:1"), ("sec-fetch-site", "none")]), "somebody types the address");
+        assert!(other(&[("host", "127.0.0.1:1"), ("origin", "http://evil.example")]));
+        assert!(other(&[("host", "127.0.0.1:1"), ("origin", "null")]));
+        assert!(other(&[("host", "127.0.0.1:1"), ("sec-fetch-site", "cross-site")]), "an image or a link");
+        assert!(other(&[("host", "localhost:1"), ("sec-fetch-site", "same-site")]), "another port");
+        assert!(other(&[("host", "evil.example:1"), ("origin", "http://evil.example:1")]), "a name bound anew");
     }
 }

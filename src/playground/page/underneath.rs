@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Query, State};
-use axum::routing::{get, post};
+use axum::routing::get;
 use axum::{Json, Router};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::view;
 use crate::domain::{ChannelId, MessageTs};
-use crate::playground::workspace::{Fault, Hub, Misdelivery, Refused, SignedRequest, World};
+use crate::playground::workspace::{Fault, Hub, Misdelivery, Order, Refused, SignedRequest, World};
 
 /// Calls, deliveries and presses that are looked through, the newest.
 const LOOKED_AT: usize = 2_000;
@@ -29,7 +29,7 @@ const SLOW: Duration = Duration::from_secs(4);
 const SECRETS: [&str; 6] = ["response_url", "trigger_id", "token", "value", "private_metadata", "url_private"];
 
 pub(super) fn router(hub: Arc<Hub>) -> Router {
-    Router::new().route("/page/underneath", get(look)).route("/page/chaos", post(disturb)).with_state(hub)
+    Router::new().route("/page/underneath", get(look)).route("/page/chaos", get(armed).post(disturb)).with_state(hub)
 }
 
 #[derive(Deserialize)]
@@ -68,8 +68,7 @@ fn passed(world: &World, channel: &str, root: &str) -> Vec<Value> {
     for delivery in world.deliveries().skip(newest(world.deliveries().count())).filter(|d| about(&d.message)) {
         let attempts: Vec<Value> =
             delivery.attempts.iter().map(|a| json!({"at": a.at, "status": a.status, "took_ms": a.took_ms})).collect();
-        let at = delivery.attempts.first().map(|a| a.at);
-        steps.push(json!({"at": at, "kind": "event", "detail": {
+        steps.push(json!({"at": delivery.at, "kind": "event", "detail": {
             "type": delivery.kind, "event_id": delivery.event_id, "attempts": attempts,
             "request": delivery.request.as_ref().map(request),
         }}));
@@ -174,7 +173,7 @@ fn beginning(secret: &str) -> String {
 }
 
 /// What can be done to the bot from the page. Pressing twice is the page's own: it presses twice.
-#[derive(Clone, Copy, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Disturbance {
     /// The next message is delivered twice at once.
@@ -193,28 +192,50 @@ enum Disturbance {
     KillSalesServer,
 }
 
+impl Disturbance {
+    /// Those that wait for what comes next, as opposed to what is done at once.
+    const ARMED: [Self; 6] =
+        [Self::DeliverTwice, Self::AckLost, Self::Reorder, Self::SlowSlack, Self::RateLimit, Self::LoseAnswer];
+
+    fn order(self) -> Option<Order> {
+        const POST: &str = "chat.postMessage";
+        Some(match self {
+            Self::DeliverTwice => Order::Delivery(Misdelivery::Duplicate),
+            Self::AckLost => Order::Delivery(Misdelivery::AckLost),
+            Self::Reorder => Order::Delivery(Misdelivery::Reordered),
+            Self::SlowSlack => Order::Call(POST, Fault::Delay(SLOW)),
+            Self::RateLimit => Order::Call(POST, Fault::RateLimited(3)),
+            Self::LoseAnswer => Order::Call(POST, Fault::StatusAfterAccept(500)),
+            Self::KillSalesServer => return None,
+        })
+    }
+}
+
 #[derive(Deserialize)]
 struct Disturb {
     what: Disturbance,
+    /// Whether it shall wait for what comes next, or no longer.
+    on: bool,
+}
+
+/// `{"armed": […]}`: what waits for what comes next.
+async fn armed(State(hub): State<Arc<Hub>>) -> Json<Value> {
+    let waits = |d: &Disturbance| d.order().is_some_and(|order| hub.orders.is_armed(&order));
+    let armed: Vec<Disturbance> = Disturbance::ARMED.into_iter().filter(waits).collect();
+    Json(json!({ "armed": armed }))
 }
 
 async fn disturb(State(hub): State<Arc<Hub>>, Json(wish): Json<Disturb>) -> Result<Json<Value>, Refused> {
-    const POST: &str = "chat.postMessage";
-    match wish.what {
-        Disturbance::DeliverTwice => hub.misdeliver(Misdelivery::Duplicate, 1),
-        Disturbance::AckLost => hub.misdeliver(Misdelivery::AckLost, 1),
-        Disturbance::Reorder => hub.misdeliver(Misdelivery::Reordered, 1),
-        Disturbance::SlowSlack => hub.misbehave(POST, Fault::Delay(SLOW), 1),
-        Disturbance::RateLimit => hub.misbehave(POST, Fault::RateLimited(3), 1),
-        Disturbance::LoseAnswer => hub.misbehave(POST, Fault::StatusAfterAccept(500), 1),
-        Disturbance::KillSalesServer => {
+    match wish.what.order() {
+        Some(order) => hub.orders.arm(&order, wish.on),
+        None => {
             let underneath = hub.underneath.get().ok_or(Refused::NotSupported)?;
             if !(underneath.stop_sales_server)().await {
                 return Err(Refused::NotSupported);
             }
         }
     }
-    Ok(Json(json!({})))
+    Ok(armed(State(hub)).await)
 }
 
 #[cfg(test)]

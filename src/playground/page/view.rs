@@ -82,6 +82,7 @@ pub(super) fn state(hub: &Hub, user: &str) -> Result<Value, Refused> {
         "titles": titles,
         "prompts": world.prompts(dm.as_str()),
         "home": world.home(user),
+        "home_tab": hub.has_home_tab(),
         "modals": world.modals_of(user),
         "banner": hub.banner(lang),
         "examples": hub.examples(lang),

@@ -72,7 +72,7 @@ impl Workspace {
     /// A person opens the app's Home tab.
     ///
     /// # Errors
-    /// When the person is unknown.
+    /// When the person is unknown or the app has no such tab.
     pub async fn open_home(&self, user: &str) -> Result<(), Refused> {
         self.hub.open_home(user)
     }

@@ -181,7 +181,7 @@ struct Parcel {
 
 /// Delivers the events of one happening with retries, in the background, or otherwise if so ordered.
 pub(super) fn deliver(hub: &Arc<Hub>, envelopes: Vec<Value>) {
-    let odd = envelopes.first().filter(|e| is_a_persons_message(e)).and_then(|_| hub.next_misdelivery());
+    let odd = envelopes.first().filter(|e| is_a_persons_message(e)).and_then(|_| hub.orders.next_misdelivery());
     if odd == Some(Misdelivery::Reordered) {
         hub.held().extend(envelopes);
         let (waiting, tasks) = (Arc::clone(hub), hub.tasks.clone());
@@ -236,10 +236,10 @@ fn parcels(hub: &Hub, envelopes: &[Value]) -> Vec<Parcel> {
         Parcel { url: url.clone(), event_id, kind, message, body }
     };
     let parcels: Vec<Parcel> = envelopes.iter().map(parcel).collect();
-    let mut world = hub.world();
+    let (mut world, at) = (hub.world(), hub.clock.now_ms());
     for parcel in &parcels {
         let Parcel { event_id, kind, message, .. } = parcel.clone();
-        world.ledger.delivering(Delivery { event_id, kind, message, attempts: Vec::new(), request: None });
+        world.ledger.delivering(Delivery { at, event_id, kind, message, attempts: Vec::new(), request: None });
     }
     parcels
 }

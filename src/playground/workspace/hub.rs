@@ -1,6 +1,6 @@
 //! The one place where a workspace changes: write the line, alter the world, tell everybody.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::Value;
@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::delivery::{Courier, deliver};
+use super::faults::Orders;
 use super::files::Upload;
 use super::journal::Journal;
 use super::limits::Limits;
@@ -19,7 +20,7 @@ use super::seed::{Channel, Seed};
 use super::streams::Stream;
 use super::web_api::ApiError;
 use super::world::{Change, World};
-use super::{Fault, Installation, Misdelivery, Settings, Underneath, events};
+use super::{Installation, Settings, Underneath, events};
 use crate::domain::{ChannelId, Clock, Lang, MessageTs, UserId};
 
 /// Slack's life of a `response_url` and how often it may be used.
@@ -60,14 +61,14 @@ pub(crate) struct Hub {
     journal: Mutex<Option<Journal>>,
     changes: broadcast::Sender<Arc<Change>>,
     version: watch::Sender<u64>,
-    faults: Mutex<HashMap<String, VecDeque<Fault>>>,
     response_urls: Mutex<HashMap<String, ResponseUrl>>,
     triggers: Mutex<HashMap<String, (UserId, i64, bool)>>,
     streams: Mutex<HashMap<(ChannelId, MessageTs), Stream>>,
     uploads: Mutex<HashMap<String, Upload>>,
     limits: Option<Limits>,
-    misdeliveries: Mutex<VecDeque<Misdelivery>>,
     held: Mutex<Vec<Value>>,
+    /// Misbehaviour to come.
+    pub(crate) orders: Orders,
     installation: Mutex<Installation>,
     /// What the page can see of the bot, if whoever started both allows it.
     pub(crate) underneath: OnceLock<Underneath>,
@@ -97,14 +98,13 @@ impl Hub {
             journal: Mutex::new(journal),
             changes,
             version: watch::Sender::new(0),
-            faults: Mutex::default(),
             response_urls: Mutex::default(),
             triggers: Mutex::default(),
             streams: Mutex::default(),
             uploads: Mutex::default(),
             limits,
-            misdeliveries: Mutex::default(),
             held: Mutex::default(),
+            orders: Orders::default(),
             installation: Mutex::default(),
             underneath: OnceLock::new(),
         }
@@ -312,6 +312,11 @@ impl Hub {
         format!("{}/response/{secret}", self.base)
     }
 
+    /// Whether a `response_url` was handed out for this secret, be it of use or not.
+    pub(super) fn knows_response_url(&self, secret: &str) -> bool {
+        lock(&self.response_urls).contains_key(secret)
+    }
+
     /// Uses a `response_url` once.
     pub(super) fn use_response_url(&self, secret: &str) -> Result<ResponseUrl, Handle> {
         let mut urls = lock(&self.response_urls);
@@ -372,30 +377,8 @@ impl Hub {
         *lock(&self.installation) = installation;
     }
 
-    pub(crate) fn misdeliver(&self, how: Misdelivery, times: u32) {
-        lock(&self.misdeliveries).extend((0..times).map(|_| how));
-    }
-
-    pub(super) fn next_misdelivery(&self) -> Option<Misdelivery> {
-        lock(&self.misdeliveries).pop_front()
-    }
-
     /// Events that wait for others to overtake them.
     pub(super) fn held(&self) -> MutexGuard<'_, Vec<Value>> {
         lock(&self.held)
-    }
-
-    pub(crate) fn misbehave(&self, method: &str, fault: Fault, times: u32) {
-        let mut faults = lock(&self.faults);
-        faults.entry(method.into()).or_default().extend((0..times).map(|_| fault.clone()));
-    }
-
-    pub(crate) fn behave(&self) {
-        lock(&self.faults).clear();
-        lock(&self.misdeliveries).clear();
-    }
-
-    pub(super) fn next_fault(&self, method: &str) -> Option<Fault> {
-        lock(&self.faults).get_mut(method)?.pop_front()
     }
 }

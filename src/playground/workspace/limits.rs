@@ -29,6 +29,9 @@ pub(super) enum Rate {
     Post,
 }
 
+/// So many channels are counted at once; then those are forgotten that have been quiet. They are named by the caller, so
+/// there may be any number of them.
+const CHANNELS: usize = 1_000;
 /// Posts that a channel takes at once after a pause.
 const POST_BURST: u32 = 10;
 
@@ -84,7 +87,12 @@ impl Limits {
             Rate::Tier4 => self.one(&self.tier4, method),
             Rate::Special => self.one(&self.special, method),
             // A workspace as a whole takes several hundred a minute.
-            Rate::Post => self.one(&self.post, channel).and_then(|()| self.one(&self.special, method)),
+            Rate::Post => {
+                if self.post.len() >= CHANNELS {
+                    self.post.retain_recent();
+                }
+                self.one(&self.post, channel).and_then(|()| self.one(&self.special, method))
+            }
         }
     }
 
@@ -114,6 +122,23 @@ mod tests {
         assert_eq!(post("C2"), Ok(()));
         clock.advance(TimeDelta::seconds(1));
         assert_eq!(post("C1"), Ok(()));
+        assert_eq!(post("C1"), Err(1));
+    }
+
+    #[test]
+    fn channels_that_have_been_quiet_are_forgotten_and_others_stay_counted() {
+        let clock = Clock::system();
+        let limits = Limits::new(clock.clone(), 1.0);
+        let post = |channel: &str| limits.check(Rate::Post, "chat.postMessage", channel);
+        for n in 0..CHANNELS {
+            // What becomes of it is the workspace's limit, not the channel's.
+            let _ = post(&format!("C{n}"));
+        }
+        clock.advance(TimeDelta::minutes(2));
+        for _ in 0..POST_BURST {
+            assert_eq!(post("C1"), Ok(()));
+        }
+        assert!(limits.post.len() < 10, "{}", limits.post.len());
         assert_eq!(post("C1"), Err(1));
     }
 

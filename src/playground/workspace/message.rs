@@ -167,13 +167,21 @@ pub(super) fn element_in<'v>(
     block_id: Option<&str>,
     action_id: &str,
 ) -> Option<(&'v str, &'v Value)> {
+    fn list<'v>(of: &'v Value, key: &str) -> impl Iterator<Item = &'v Value> + use<'v> {
+        of.get(key).and_then(Value::as_array).into_iter().flatten()
+    }
     for block in blocks.as_array()? {
+        let within = block.get("child_blocks").or_else(|| block.get("blocks"));
+        if let Some(found) = within.and_then(|blocks| element_in(blocks, block_id, action_id)) {
+            return Some(found);
+        }
         let id = block.get("block_id").and_then(Value::as_str).unwrap_or("");
         if block_id.is_some_and(|wanted| wanted != id) {
             continue;
         }
-        let inside = block.get("elements").and_then(Value::as_array).into_iter().flatten();
-        let mut all = inside.chain(block.get("accessory")).chain(block.get("element"));
+        // The buttons of a card, alone or among others.
+        let cards = std::iter::once(block).chain(list(block, "elements")).flat_map(|card| list(card, "actions"));
+        let mut all = list(block, "elements").chain(cards).chain(block.get("accessory")).chain(block.get("element"));
         if let Some(element) = all.find(|e| e.get("action_id").and_then(Value::as_str) == Some(action_id)) {
             return Some((id, element));
         }

@@ -6,7 +6,8 @@
 //! twice; the bot hears its own messages and edits; what Slack refuses (sizes, rates, scopes, places) is refused with its
 //! error codes; a press is delivered once and never repeated. It misbehaves as Slack does when it is told to.
 //! What it does not promise: anything the bot does not use and Slack documents elsewhere, such as pins, canvases,
-//! workflows, link previews, several workspaces, or Socket Mode.
+//! workflows, link previews, several workspaces, or Socket Mode; redirects of deliveries; and the `message_changed` of a
+//! root when a reply lands in its thread.
 
 mod acts;
 mod blocks;
@@ -46,6 +47,7 @@ use std::time::Duration;
 use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 
+pub(crate) use self::faults::Order;
 pub use self::faults::{Fault, Installation, Misdelivery};
 pub(crate) use self::hub::Hub;
 pub use self::interactions::{Place, PressOutcome, SubmitOutcome};
@@ -198,8 +200,9 @@ impl Workspace {
         let hub = Arc::new(Hub::new(settings, format!("http://{address}"), journal, &past));
         let downloads = files::downloads(Arc::clone(&hub));
         let app = web_api::router(Arc::clone(&hub))
-            .merge(page::router(Arc::clone(&hub)))
             .merge(files::uploads(Arc::clone(&hub)))
+            .route_layer(axum::middleware::from_fn(page::no_other_page))
+            .merge(page::router(Arc::clone(&hub)))
             .merge(downloads.route_layer(axum::middleware::from_fn(page::only_this_machine)));
         let stop = hub.stop.clone();
         let listener = listener.tap_io(|stream| {
@@ -279,7 +282,7 @@ impl Workspace {
         self.look(|w| w.thread(channel, ts).into_iter().cloned().collect())
     }
 
-    /// The ephemeral messages a person has been shown, oldest first.
+    /// The ephemeral messages a person has been shown, oldest first; the last 50.
     pub fn ephemerals(&self, user: &str) -> Vec<Message> {
         self.look(|w| w.ephemerals(user).to_vec())
     }
@@ -330,12 +333,12 @@ impl Workspace {
 
     /// Forgets what was ordered of misbehaviour and not yet done.
     pub fn behave(&self) {
-        self.hub.behave();
+        self.hub.orders.behave();
     }
 
     /// Delivers the events of the next `times` messages of people otherwise than it should.
     pub fn misdeliver(&self, how: Misdelivery, times: u32) {
-        self.hub.misdeliver(how, times);
+        self.hub.orders.misdeliver(how, times);
     }
 
     /// What Slack says of the app's token from now on.
@@ -345,6 +348,6 @@ impl Workspace {
 
     /// Makes the next `times` calls of a method (or of a `response_url`: `response_url`) misbehave.
     pub fn misbehave(&self, method: &str, fault: Fault, times: u32) {
-        self.hub.misbehave(method, fault, times);
+        self.hub.orders.misbehave(method, &fault, times);
     }
 }

@@ -166,6 +166,9 @@ impl Hub {
 
     /// A person opens the app's Home tab.
     pub(crate) fn open_home(self: &Arc<Self>, user: &str) -> Result<(), Refused> {
+        if !self.has_home_tab() {
+            return Err(Refused::NotSupported);
+        }
         self.opened(&UserId::new(user), "home").map(drop)
     }
 
@@ -213,6 +216,11 @@ impl Hub {
         let id = self.world().new_id("F");
         let file = self.keep(id, name, name, bytes);
         Ok(self.post(Message { files: vec![file], ..message }).ts)
+    }
+
+    /// Whether Slack shows a Home tab beside the app's messages.
+    pub(crate) fn has_home_tab(&self) -> bool {
+        self.settings.home_tab
     }
 
     /// Whether the app asked to be told of an event, such as `agent_session_stopped`.

@@ -1,4 +1,7 @@
 //! The Web API's edge: arguments in any of Slack's encodings, the token, ordered misbehaviour, `response_url`s.
+//!
+//! What it promises: who has neither the token nor a `response_url` changes nothing here but a line of the ledger, which
+//! says that they came.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +15,8 @@ use axum::routing::{any, post};
 use serde_json::{Map, Value, json};
 
 use super::hub::{Handle, Hub};
-use super::{Call, Fault, Installation, messages, methods, streams};
+use super::methods::Method;
+use super::{Fault, Installation, messages, methods, streams};
 
 /// Why a call fails: Slack's code and, for some, what else the answer holds.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,14 +60,16 @@ async fn api(
         Ok(args) => args,
         Err(code) => return answer(&hub, Err(code.into())),
     };
-    let token = bearer(&headers).or_else(|| args.get("token").and_then(Value::as_str)).unwrap_or("").to_owned();
-    record(&hub, &method, &args);
+    let token = bearer(&headers).or_else(|| args.get("token").and_then(Value::as_str)).unwrap_or("");
+    let method = match admitted(&hub, &method, token) {
+        Ok(method) => method,
+        Err(error) => return turned_away(&hub, &method, error),
+    };
+    record(&hub, method.name, &args);
     let tasks = hub.tasks.clone();
     // A task of its own: Slack carries out what it was sent, also for a caller who has hung up.
     let answered = tasks.spawn(async move {
-        with_faults(&hub, &method, &args, || {
-            let method = methods::find(&method).ok_or("unknown_method")?;
-            authorized(&hub, &token)?;
+        with_faults(&hub, method.name, &args, || {
             let channel = args.get("channel").and_then(Value::as_str).unwrap_or("");
             hub.limited(method, channel).map_err(ApiError::rate_limited)?;
             hub.granted(method.scopes)?;
@@ -76,6 +82,13 @@ async fn api(
         .await
     });
     answered.await.unwrap_or_else(|_| bare(500))
+}
+
+/// A method that there is, for who has the token.
+fn admitted(hub: &Hub, method: &str, token: &str) -> Result<&'static Method, ApiError> {
+    let method = methods::find(method).ok_or("unknown_method")?;
+    authorized(hub, token)?;
+    Ok(method)
 }
 
 fn authorized(hub: &Hub, token: &str) -> Result<(), ApiError> {
@@ -102,6 +115,9 @@ async fn response_url(State(hub): State<Arc<Hub>>, Path(secret): Path<String>, b
         Ok(args) => args,
         Err(code) => return answer(&hub, Err(code.into())),
     };
+    if !hub.knows_response_url(&secret) {
+        return turned_away(&hub, "response_url", "expired_url".into());
+    }
     record(&hub, "response_url", &args);
     with_faults(&hub, "response_url", &args, || {
         let url = hub.use_response_url(&secret).map_err(|e| match e {
@@ -114,14 +130,19 @@ async fn response_url(State(hub): State<Arc<Hub>>, Path(secret): Path<String>, b
 }
 
 fn record(hub: &Hub, method: &str, args: &Map<String, Value>) {
-    let mut args = args.clone();
-    args.remove("token");
-    hub.world().ledger.called(Call { method: method.into(), args, at: hub.clock.now_ms() });
+    hub.world().ledger.called(method, args, hub.clock.now_ms());
     hub.changed();
 }
 
+/// Refuses somebody who may be anybody: no ordered misbehaviour is spent on them.
+fn turned_away(hub: &Hub, method: &str, error: ApiError) -> Response {
+    hub.world().ledger.refused(method, &error.code, hub.clock.now_ms());
+    hub.changed();
+    answer(hub, Err(error))
+}
+
 async fn with_faults(hub: &Hub, method: &str, args: &Map<String, Value>, work: impl FnOnce() -> Answer) -> Response {
-    match hub.next_fault(method) {
+    match hub.orders.next_fault(method) {
         None => answer(hub, work()),
         Some(Fault::Delay(by)) => {
             pause(hub, by).await;

@@ -13,6 +13,11 @@ use super::message::{File, Message, Reaction};
 use super::seed::{Bot, Channel, Group, Seed, User};
 use crate::domain::{ChannelId, MessageTs, TeamId, UserId};
 
+/// Of what a client forgets when it is loaded anew, so much is kept for each person.
+const EPHEMERALS: usize = 50;
+/// So many threads have a status or a session at once.
+const BUSY_THREADS: usize = 500;
+
 /// One alteration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
@@ -199,7 +204,7 @@ impl World {
         c.messages.range(root.clone()..).map(|(_, m)| m).filter(|m| *m.root() == root).collect()
     }
 
-    /// The ephemeral messages a person has been shown, oldest first.
+    /// The ephemeral messages a person has been shown, oldest first; the last 50.
     pub fn ephemerals(&self, user: &str) -> &[Message] {
         self.ephemerals.get(&UserId::new(user)).map_or(&[], Vec::as_slice)
     }
@@ -351,7 +356,8 @@ impl World {
                     self.statuses.remove(&key);
                 } else {
                     let shown = Shown { text: text.clone(), until: *until, loading: loading.clone() };
-                    self.statuses.insert(key, shown);
+                    self.statuses.insert(key.clone(), shown);
+                    keep_newest(&mut self.statuses, &key);
                 }
             }
             Change::Title { channel, thread_ts, title } => {
@@ -361,7 +367,9 @@ impl World {
                 self.prompts.insert(channel.clone(), prompts.clone());
             }
             Change::Session { channel, thread_ts, status } => {
-                self.sessions.insert((channel.clone(), thread_ts.clone()), status.clone());
+                let key = (channel.clone(), thread_ts.clone());
+                self.sessions.insert(key.clone(), status.clone());
+                keep_newest(&mut self.sessions, &key);
             }
             Change::Home { user, view } => {
                 self.homes.insert(user.clone(), view.clone());
@@ -387,6 +395,7 @@ impl World {
                 Some(old) => *old = message,
                 None => shown.push(message),
             }
+            shown.drain(..shown.len().saturating_sub(EPHEMERALS));
         } else if let Some(c) = self.conversations.get_mut(&message.channel) {
             c.messages.insert(message.ts.clone(), message);
         }
@@ -400,6 +409,15 @@ impl World {
             seconds.checked_mul(1_000_000)?.checked_add(micros)
         });
         self.last_us = self.last_us.max(us.unwrap_or(0));
+    }
+}
+
+/// Lets go of the oldest threads when there are too many; not of this one, in which something happens.
+fn keep_newest<T>(threads: &mut BTreeMap<(ChannelId, MessageTs), T>, but: &(ChannelId, MessageTs)) {
+    while threads.len() > BUSY_THREADS {
+        let oldest = threads.keys().filter(|key| *key != but).min_by(|a, b| a.1.cmp(&b.1)).cloned();
+        let Some(oldest) = oldest else { return };
+        threads.remove(&oldest);
     }
 }
 

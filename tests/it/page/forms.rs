@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::bot::{api, bot, button, gallery, listener, mrkdwn, plain, settings, workspace};
 use super::browser::{Browser, DOWN, ENTER, ESCAPE, TAB, holds};
-use sales_concierge::playground::workspace::Workspace;
+use sales_concierge::playground::workspace::{Settings, Workspace};
 
 /// Replaces what stands in a field of the open modal.
 async fn fill(page: &Browser, block: &str, text: &str) {
@@ -139,6 +139,39 @@ async fn home_is_shown_beside_the_messages_and_its_buttons_work() {
     page.run("document.getElementById('tab-home').focus()").await;
     page.keys("\u{E012}").await;
     page.shows("return document.getElementById('home').hidden && document.activeElement.id === 'tab-messages'").await;
+    page.close().await;
+    workspace.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_app_without_a_home_tab_has_no_tabs_whatever_the_address_says() {
+    let settings = Settings { home_tab: false, ..settings() };
+    let workspace = bot(Workspace::start(listener().await, settings).await.unwrap()).await.workspace;
+    let page = Browser::start(&workspace, false).await;
+    page.open("as=U1&c=D1&tab=home").await;
+    page.shows("return performance.getEntriesByName('drawn').length > 0").await;
+    page.lacks("#tabs:not([hidden])").await;
+    page.lacks("#home:not([hidden])").await;
+    page.write("#text", &format!("quiet{ENTER}")).await;
+    page.says("#thread-log", "quiet").await;
+    let asked = "return fetch('/page/home', {method: 'POST', headers: {'content-type': 'application/json'}, body: '{\"as\":\"U1\"}'}).then(r => r.status)";
+    assert_eq!(page.run(asked).await, 501);
+    page.close().await;
+    workspace.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_buttons_of_cards_in_a_row_reach_the_bot() {
+    let workspace = workspace().await;
+    let card = |action: &str, text: &str| json!({"type": "card", "title": plain("見本商店"), "actions": [button(action, text)]});
+    let blocks = json!([{"type": "carousel", "elements": [card("first", "一つ目"), card("second", "二つ目")]}]);
+    api(&workspace, "chat.postMessage", json!({"channel": "C1", "text": "cards", "blocks": blocks})).await;
+    let page = Browser::start(&workspace, false).await;
+    page.open("as=U1&c=C1").await;
+    page.click("#log [data-action=second]").await;
+    page.says("#log .ephemeral", "chosen").await;
+    let pressed = workspace.look(|w| w.interactions().map(|i| i.action.clone()).collect::<Vec<_>>());
+    assert_eq!(pressed, ["second"]);
     page.close().await;
     workspace.stop().await;
 }

@@ -1,5 +1,6 @@
 //! The page in a real browser, against the workspace and a bot of a few lines.
 
+mod behind;
 mod bot;
 mod browser;
 mod forms;

@@ -16,7 +16,7 @@ function go(hash) {
   const wanted = hash.get("c");
   state.channel = "";
   openChannel(wanted && state.rooms.has(wanted) ? wanted : state.dm, false);
-  if (hash.get("tab") === "home" && isDm(state.channel)) openTab("home", false);
+  if (hash.get("tab") === "home" && isDm(state.channel) && state.home_tab) openTab("home", false);
   const thread = hash.get("t");
   if (thread && /^\d+\.\d+$/.test(thread)) openThread(thread, false);
   note(false);
@@ -26,6 +26,7 @@ async function loaded(same) {
   if (same) {
     // Threads are loaded anew when they are drawn; what was on its way goes on.
     if (!state.rooms.has(state.channel)) openChannel(state.dm, false);
+    if (!state.home_tab) state.tab = "messages";
   } else {
     go(new URLSearchParams(location.hash.slice(1)));
   }

@@ -1,4 +1,4 @@
-// The Home tab of the app, beside the messages of its DM.
+// The Home tab of the app, beside the messages of its DM; no tabs where the app has none.
 
 import { $, el, fill, rove } from "/dom.js";
 import { icon } from "/icons.js";
@@ -9,7 +9,7 @@ import { surfaceOfView } from "/elements.js";
 import { onMove, openTab } from "/place.js";
 
 function draw() {
-  const dm = isDm(state.channel);
+  const dm = isDm(state.channel) && state.home_tab;
   const tabs = $("tabs");
   tabs.hidden = !dm;
   tabs.setAttribute("aria-label", state.bot.name);

@@ -230,7 +230,7 @@ function takeOver(full) {
   Object.assign(state, {
     me: full.me, bot: full.bot, team: full.team, dm: full.dm, names: full.names, groups: full.groups, words: full.words,
     people: new Map(full.people.map((p) => [p.id, p])), examples: full.examples, banner: full.banner || "",
-    prompts: full.prompts, home: full.home, modals: full.modals, can_stop: full.can_stop, rooms,
+    prompts: full.prompts, home: full.home, home_tab: full.home_tab, modals: full.modals, can_stop: full.can_stop, rooms,
     statuses: new Map(), sessions: new Map(full.sessions.map((s) => [placeOf(s.channel, s.thread_ts), s.status])),
     titles: new Map(full.titles.map((t) => [placeOf(t.channel, t.thread_ts), t.title])),
   });

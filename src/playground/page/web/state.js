@@ -9,7 +9,7 @@ export const state = {
   /** `channel|root` → state of the agent's session. */
   sessions: new Map(),
   titles: new Map(),
-  prompts: null, home: null, modals: [],
+  prompts: null, home: null, home_tab: false, modals: [],
   /** Where the person is: a conversation, the Home tab or not, a thread or none. */
   channel: "", tab: "messages", thread: "",
   /** A control that was used → `sending` or `failed`. */

@@ -18,6 +18,8 @@ const CHAOS = [
 ];
 
 let open = false;
+/** What waits for what comes next, by the names in `CHAOS`. */
+let armed = new Set();
 /** What is unfolded on the panel; it stays so when the panel is drawn anew. */
 const unfolded = new Set();
 /** The thread that is shown: `channel|root`. */
@@ -36,7 +38,7 @@ function wanted() {
 
 async function look() {
   const place = wanted();
-  if (!open || !place) {
+  if (!open) {
     shown = place;
     steps = [];
     redraw("underneath");
@@ -46,13 +48,17 @@ async function look() {
   const [channel, ts] = place.split("|");
   let found;
   try {
-    found = (await read("/page/underneath", { as: state.me.id, channel, ts })).steps;
+    found = await Promise.all([
+      place ? read("/page/underneath", { as: state.me.id, channel, ts }) : { steps: [] },
+      read("/page/chaos", {}),
+    ]);
   } catch {
     return;
   }
   if (mine !== asked) return;
   shown = place;
-  steps = found;
+  steps = found[0].steps;
+  armed = new Set(found[1].armed);
   redraw("underneath");
 }
 
@@ -111,11 +117,21 @@ const side = (kind) => (["event", "interaction", "api"].includes(kind) ? "wire" 
 
 // ---------------------------------------------------------------- drawing
 
-function step(first, s, index) {
+/** Names for steps that stay when others slip in between: what a step is, when it was, and what it is about. */
+function keysOf(all) {
+  const seen = new Map();
+  return all.map(({ kind, at, detail: d }) => {
+    const key = [kind, at, d.event_id || d.proposal || d.what || d.action || d.method || d.tool || ""].join("|");
+    const before = seen.get(key) || 0;
+    seen.set(key, before + 1);
+    return key + "|" + before;
+  });
+}
+
+function step(first, s, key) {
   const after = s.at - first;
   const when = after < 10000 ? "+" + after + " ms" : "+" + (after / 1000).toFixed(1) + " s";
   const label = (KINDS[s.kind] || (() => s.kind))();
-  const key = s.kind + "|" + s.at + "|" + index;
   return el("li", { "data-key": key },
     el("details", { class: "step " + side(s.kind), "data-open": key, open: unfolded.has(key) },
       el("summary", {},
@@ -134,7 +150,8 @@ function draw() {
   if (!open) return;
   panel.setAttribute("aria-label", word("underneath"));
   const first = steps.length ? steps[0].at : 0;
-  const list = steps.map((s, i) => step(first, s, i));
+  const keys = keysOf(steps);
+  const list = steps.map((s, i) => step(first, s, keys[i]));
   fill(panel, [
     el("header", {},
       el("div", { class: "titles" }, el("h2", {}, word("underneath")), el("p", {}, word("underneath_about"))),
@@ -144,24 +161,30 @@ function draw() {
         el("summary", {}, word("chaos")),
         el("p", { class: "hint" }, word("chaos_about")),
         el("div", { class: "wishes" }, CHAOS.map(([what, label]) =>
-          el("button", { type: "button", "data-chaos": what, "aria-pressed": what === "press_twice" ? String(Boolean(state.twice)) : undefined }, label())))),
+          el("button", { type: "button", "data-chaos": what, "aria-pressed": what === "kill_sales_server" ? undefined : String(isArmed(what)) }, label())))),
       list.length ? el("ol", { class: "steps" }, list) : el("p", { class: "hint" }, word("underneath_empty"))),
   ]);
 }
 
+const isArmed = (what) => (what === "press_twice" ? Boolean(state.twice) : armed.has(what));
+
+/** Has it wait for what comes next; a second time lets it be. */
 async function disturb(what) {
+  const on = !isArmed(what);
   if (what === "press_twice") {
-    state.twice = true;
-    redraw("underneath");
-    say(word("chaos_armed"));
-    return;
+    state.twice = on;
+  } else {
+    try {
+      armed = new Set((await act("chaos", { what, on })).armed);
+      // A look that is under way does not know of it.
+      asked += 1;
+    } catch {
+      say(word("chaos_refused"), true);
+      return;
+    }
   }
-  try {
-    await act("chaos", { what });
-    say(word("chaos_armed"));
-  } catch {
-    say(word("chaos_refused"), true);
-  }
+  redraw("underneath");
+  say(word(on ? "chaos_armed" : "chaos_disarmed"));
 }
 
 function toggle(on) {

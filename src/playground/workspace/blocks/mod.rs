@@ -65,19 +65,36 @@ pub(super) fn accept(blocks: &Value, surface: Surface, mut number: impl FnMut() 
     }
     let mut blocks = blocks.clone();
     for block in blocks.as_array_mut().into_iter().flatten() {
-        fill_in(block, "block_id", &mut number);
-        for key in ["elements", "accessory", "element"] {
-            let inside = match block.get_mut(key) {
-                Some(Value::Array(list)) => list.as_mut_slice(),
-                Some(one) => std::slice::from_mut(one),
-                None => continue,
-            };
-            for element in inside.iter_mut().filter(|e| elements::is_interactive(e)) {
-                fill_in(element, "action_id", &mut number);
+        name_block(block, &mut number);
+    }
+    Ok(blocks)
+}
+
+/// Names a block, the elements in it, those of its cards, and the blocks that it holds.
+fn name_block(block: &mut Value, number: &mut impl FnMut() -> u64) {
+    fill_in(block, "block_id", number);
+    name_elements(block, number);
+    for key in ["child_blocks", "blocks"] {
+        let inside = block.get_mut(key).and_then(Value::as_array_mut);
+        inside.into_iter().flatten().for_each(|block| name_block(block, number));
+    }
+}
+
+fn name_elements(holder: &mut Value, number: &mut impl FnMut() -> u64) {
+    for key in ["elements", "accessory", "element", "actions"] {
+        let inside = match holder.get_mut(key) {
+            Some(Value::Array(list)) => list.as_mut_slice(),
+            Some(one) => std::slice::from_mut(one),
+            None => continue,
+        };
+        for element in inside {
+            if elements::is_interactive(element) {
+                fill_in(element, "action_id", number);
+            } else if kind(element) == "card" {
+                name_elements(element, number);
             }
         }
     }
-    Ok(blocks)
 }
 
 fn fill_in(object: &mut Value, key: &str, number: &mut impl FnMut() -> u64) {

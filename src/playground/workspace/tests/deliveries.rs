@@ -190,3 +190,18 @@ async fn the_newest_requests_are_kept_with_how_long_they_took() {
     assert_eq!((press.kind.as_str(), press.action.as_str(), press.status), ("block_actions", "yes", Some(200)));
     assert_eq!(press.message.unwrap().1.as_str(), card);
 }
+
+#[tokio::test]
+async fn an_event_that_is_still_on_its_way_has_the_time_at_which_it_left() {
+    let clock = Clock::system();
+    let workspace = start(settings(&clock)).await;
+    // A bot that takes the connection and says nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", silent.local_addr().unwrap());
+    workspace.set_bot_urls(&url, &url);
+    let before = clock.now_ms();
+    workspace.say("U1", "C1", None, "hello").await.unwrap();
+    let sent = workspace.look(|w| w.deliveries().next().cloned()).unwrap();
+    assert!(sent.attempts.is_empty());
+    assert!((before..=clock.now_ms()).contains(&sent.at));
+}

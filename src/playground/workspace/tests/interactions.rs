@@ -247,6 +247,34 @@ async fn views_are_refused_as_slack_refuses_them() {
 }
 
 #[tokio::test]
+async fn buttons_of_cards_and_of_what_a_container_holds_can_be_pressed() {
+    let (workspace, bot, _) = with_bot().await;
+    let text = |text: &str| json!({"type": "plain_text", "text": text});
+    let button = |action: &str| json!({"type": "button", "action_id": action, "value": action, "text": text("b")});
+    let card = |action: &str| json!({"type": "card", "title": text("t"), "actions": [button(action)]});
+    let blocks = json!([
+        {"block_id": "one", "type": "card", "title": text("t"), "actions": [button("alone")]},
+        {"block_id": "row", "type": "carousel", "elements": [card("left"), card("right")]},
+        {"block_id": "box", "type": "container", "title": text("t"), "child_blocks": [
+            {"type": "actions", "block_id": "inner", "elements": [button("inside")]},
+            {"type": "card", "title": text("t"), "actions": [{"type": "button", "value": "v", "text": text("b")}]}]},
+    ]);
+    let posted = ok(&workspace, "chat.postMessage", json!({"channel": "C1", "text": "x", "blocks": blocks})).await;
+    let ts = posted["ts"].as_str().unwrap();
+    for (action, block) in [("alone", "one"), ("left", "row"), ("right", "row"), ("inside", "inner")] {
+        let place = Place::Message { channel: "C1", ts };
+        workspace.press_with("U1", place, Some(block), action, json!({}), json!({})).await.unwrap();
+        let pressed = bot.payload()["actions"][0].clone();
+        assert_eq!((&pressed["block_id"], &pressed["value"]), (&json!(block), &json!(action)));
+    }
+    let named = &posted["message"]["blocks"][2]["child_blocks"][1];
+    assert!(named["block_id"].is_string() && named["actions"][0]["action_id"].is_string(), "{named}");
+    let unknown =
+        workspace.press_with("U1", Place::Message { channel: "C1", ts }, Some("one"), "left", json!({}), json!({}));
+    assert_eq!(unknown.await, Err(Refused::ActionNotFound), "it is in another block");
+}
+
+#[tokio::test]
 async fn what_is_chosen_stands_in_the_action_and_must_be_on_offer() {
     let (workspace, bot, _) = with_bot().await;
     let option = |value: &str| json!({"text": {"type": "plain_text", "text": value}, "value": value});

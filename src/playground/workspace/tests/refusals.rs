@@ -18,6 +18,46 @@ async fn the_token_is_checked_and_unknown_methods_are_named_so() {
 }
 
 #[tokio::test]
+async fn who_may_not_call_leaves_a_line_without_arguments_and_uses_up_no_ordered_fault() {
+    let (workspace, ..) = with_bot().await;
+    workspace.misbehave("chat.postMessage", Fault::RateLimited(7), 1);
+    workspace.misbehave("response_url", Fault::Status(500), 1);
+    let url = format!("{}chat.postMessage", workspace.api_url());
+    let large = json!({"channel": "C1", "text": "x".repeat(1_000_000), "token": "xoxb-other"}).to_string();
+    for token in [None, Some("xoxb-other")] {
+        assert!(http(&url, token, "application/json", &large).await.2.contains("invalid_auth"));
+    }
+    let unknown = format!("{}{}", workspace.api_url(), "x".repeat(5_000));
+    http(&unknown, Some("xoxb-test"), "application/json", &large).await;
+    let wrong = workspace.api_url().replace("/api/", "/response/1.wrong");
+    assert!(http(&wrong, None, "application/json", &large).await.2.contains("expired_url"));
+    let calls = workspace.calls();
+    let lines: Vec<_> = calls.iter().map(|c| (c.method.len(), c.refused.as_deref().unwrap())).collect();
+    assert_eq!(lines, [(16, "invalid_auth"), (16, "invalid_auth"), (80, "unknown_method"), (12, "expired_url")]);
+    assert!(calls.iter().all(|c| c.args.is_empty()));
+    // What was ordered waits for the bot.
+    assert_eq!(http(&url, Some("xoxb-test"), "application/json", &large).await.0, 429);
+    let call = workspace.calls().pop().unwrap();
+    assert_eq!((call.refused, &call.args["channel"]), (None, &json!("C1")));
+    assert!(call.args["text"].as_str().unwrap().len() < 70_000, "of a large call a part is kept");
+}
+
+#[tokio::test]
+async fn web_pages_of_elsewhere_are_refused_before_anything_is_read_or_kept() {
+    let (workspace, ..) = with_bot().await;
+    let base = workspace.page_url();
+    for (name, value) in [("origin", "http://evil.example"), ("origin", "null"), ("sec-fetch-site", "cross-site")] {
+        for path in ["api/chat.postMessage", "response/1.wrong", "upload/1.wrong"] {
+            let client: Client<_, Body> = Client::builder(TokioExecutor::new()).build_http();
+            let request = Request::post(format!("{base}{path}")).header(name, value);
+            let request = request.header("authorization", "Bearer xoxb-test").body(Body::from("channel=C1&text=x"));
+            assert_eq!(client.request(request.unwrap()).await.unwrap().status(), 403, "{path} {name}: {value}");
+        }
+    }
+    assert!(workspace.calls().is_empty() && workspace.messages("C1").is_empty());
+}
+
+#[tokio::test]
 async fn updates_are_refused_as_slack_refuses_them() {
     let (workspace, ..) = with_bot().await;
     let theirs = workspace.say("U1", "C1", None, "mine").await.unwrap();

@@ -1,6 +1,7 @@
 //! Statuses, titles, prompts, sessions, Home.
 
 use super::*;
+use crate::domain::{ChannelId, MessageTs, UserId};
 
 #[tokio::test]
 async fn a_status_ends_with_the_bots_message_or_after_two_minutes() {
@@ -75,4 +76,30 @@ async fn the_bot_is_told_which_tab_was_opened() {
     delivered(&workspace, 1).await;
     assert_eq!(bot.events()[0]["event"]["tab"], "home");
     assert_eq!(workspace.open_home("U9").await, Err(Refused::UserNotFound));
+    let without = start(Settings { home_tab: false, ..settings(&Clock::system()) }).await;
+    assert_eq!(without.open_home("U1").await, Err(Refused::NotSupported));
+    without.open_dm("U1").await.unwrap();
+}
+
+#[test]
+fn of_what_a_client_forgets_only_the_newest_is_kept() {
+    let mut world = World::new(Seed::small(), 0);
+    let (channel, user) = (ChannelId::new("C1"), UserId::new("U1"));
+    let ts = |n: usize| MessageTs::new(format!("{n}.000000"));
+    for n in 1_000..1_700 {
+        let message =
+            Message { ts: ts(n), only_for: Some(user.clone()), ..Message::blank(channel.clone(), user.clone()) };
+        world.apply(&Change::Posted { message });
+        let (thread_ts, status) = (ts(n), "processing".to_owned());
+        world.apply(&Change::Session { channel: channel.clone(), thread_ts: thread_ts.clone(), status });
+        let (text, loading) = ("is looking".to_owned(), Vec::new());
+        world.apply(&Change::Status { channel: channel.clone(), thread_ts, text, until: 1, loading });
+    }
+    let shown = world.ephemerals("U1");
+    assert_eq!((shown.len(), &shown[0].ts, &shown[49].ts), (50, &ts(1_650), &ts(1_699)));
+    assert_eq!((world.sessions().count(), world.active_statuses(0).count()), (500, 500));
+    assert_eq!((world.session("C1", "1199.000000"), world.session("C1", "1200.000000")), (None, Some("processing")));
+    // An old thread in which something happens is not the one to go.
+    world.apply(&Change::Session { channel, thread_ts: ts(1_000), status: "processing".into() });
+    assert_eq!((world.session("C1", "1000.000000"), world.session("C1", "1200.000000")), (Some("processing"), None));
 }
