@@ -20,7 +20,7 @@ pub(super) fn tokens(low: Vec<char>, dates: &[Found], amounts: &[Amount], quanti
     }
     cutter.codes(quantities);
     for (n, found) in quantities.iter().enumerate() {
-        if cutter.counts_goods(found) {
+        if Cutter::counts_goods(found) {
             cutter.claim(Kind::Quantity(n), found.start_char..found.end_char);
         }
     }
@@ -92,11 +92,10 @@ impl Cutter {
         }
     }
 
-    /// 3件 and "2 customers" count what is not sold, and in 1回 the number is part of a known word.
-    fn counts_goods(&self, quantity: &Quantity) -> bool {
+    /// 3件 and "2 customers" count what is not sold.
+    fn counts_goods(quantity: &Quantity) -> bool {
         let unit: Vec<char> = quantity.unit.chars().collect();
-        let known = lexicon::word_at(&self.low, quantity.start_char, &|k| self.claimed(k));
-        lexicon::whole(&unit).iter().all(|t| t.is_plain()) && known.is_none_or(|(_, end)| end < quantity.end_char)
+        lexicon::whole(&unit).iter().all(|t| t.is_plain())
     }
 
     fn known_words(&mut self) {
