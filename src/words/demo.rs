@@ -16,6 +16,16 @@ words! {
         ja: "「{parts}」の部分は読み取れなかったため、反映していません。",
         en: "I did not understand “{parts}”, so it is not taken into account.",
     }
+    /// A figure was asked for of certain goods or amounts.
+    no_filter(parts) {
+        ja: "申し訳ありません。「{parts}」のような商品や金額の条件では絞り込めないため、お調べしていません。デモモデルが選べるのは、お客様・期間・集計の分け方だけです。たとえば「0002の先月の売上を見せて」とお書きになると、商品と金額の一覧を表示します。",
+        en: "Sorry, I cannot narrow down by goods or amounts (“{parts}”), so I looked nothing up. The demo model can only choose the customer, the period and how a total is divided. For example, “show the sales of 0002 last month” lists goods and amounts.",
+    }
+    /// A list was asked for of certain goods or amounts; the whole list stands above.
+    unfiltered(parts) {
+        ja: "商品や金額では絞り込めないため、「{parts}」は反映していません。上は、絞り込んでいないすべての結果です。",
+        en: "I cannot narrow down by goods or amounts, so “{parts}” is not taken into account: the above is everything.",
+    }
     /// Between the parts of [`unread`].
     list() { ja: "」「", en: "”, “" }
     /// About sales, and not to be had.
@@ -182,6 +192,11 @@ words! {
     rest_follows() {
         ja: "残りのご依頼は、カードのボタンが押されたあとに続けます。",
         en: "I will go on with the rest of your request once the card's button is pressed.",
+    }
+    /// Another part of the request is about a customer whom nobody found.
+    rest_of_nobody() {
+        ja: "ほかのご依頼も同じお客様についてと読み取ったため、お調べしていません。",
+        en: "I took the rest of your request to be about the same customer, so it is not answered either.",
     }
     /// The write was refused before a card.
     not_prepared(why) { ja: "確認用のカードの準備ができませんでした：{why}", en: "The card could not be prepared: {why}" }

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::lexicon::{self, Term};
-use super::message::{Kind, Token};
+use super::message::{Kind, Token, is_mark};
 use super::script::{is_hiragana, is_kana, is_kanji, is_word};
 use crate::reading::{Amount, Found, Quantity};
 
@@ -20,7 +20,7 @@ pub(super) fn tokens(low: Vec<char>, dates: &[Found], amounts: &[Amount], quanti
     }
     cutter.codes(quantities);
     for (n, found) in quantities.iter().enumerate() {
-        if cutter.counts_goods(found) {
+        if Cutter::counts_goods(found) {
             cutter.claim(Kind::Quantity(n), found.start_char..found.end_char);
         }
     }
@@ -92,11 +92,10 @@ impl Cutter {
         }
     }
 
-    /// 3件 and "2 customers" count what is not sold, and in 2ヶ月間 and 0件 the number is part of a known word.
-    fn counts_goods(&self, quantity: &Quantity) -> bool {
+    /// 3件 and "2 customers" count what is not sold.
+    fn counts_goods(quantity: &Quantity) -> bool {
         let unit: Vec<char> = quantity.unit.chars().collect();
-        let known = lexicon::word_at(&self.low, quantity.start_char, &|k| self.claimed(k));
-        lexicon::whole(&unit).iter().all(|t| *t == Term::Plain) && known.is_none_or(|(_, end)| end < quantity.end_char)
+        lexicon::whole(&unit).iter().all(|t| t.is_plain())
     }
 
     fn known_words(&mut self) {
@@ -109,7 +108,7 @@ impl Cutter {
             // いくら3パック is salmon roe.
             let roe = self.low.get(i..end).is_some_and(|w| w.iter().collect::<String>() == "いくら")
                 && self.at(end).is_some_and(|c| c.is_ascii_digit());
-            self.claim(if term == Term::Plain || roe { Kind::Word } else { Kind::Term(term) }, i..end);
+            self.claim(if term.is_plain() || roe { Kind::Word } else { Kind::Term(term) }, i..end);
             i = end;
         }
     }
@@ -124,6 +123,9 @@ impl Cutter {
                 let end = self.unclaimed(i, |c| c.is_ascii_digit());
                 self.claim(Kind::Number, i..end);
                 i = end;
+            } else if is_mark(c) {
+                self.claim(Kind::Comma, i..i + 1);
+                i += 1;
             } else if is_word(c) {
                 let end = self.word_end(i);
                 if (i..end).any(|k| self.at(k).is_some_and(is_kana)) {

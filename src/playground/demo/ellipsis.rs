@@ -18,7 +18,7 @@ pub(super) fn completed(parts: &[Part], message: &Message, earlier: &[Intent]) -
         };
         let here = intents.iter().rev().find(|i| !matches!(i, Intent::Remark(_)));
         let context = here.or_else(|| earlier.iter().rev().find(carries));
-        let made = intents_of(part, context, message);
+        let made = narrowed(part, intents_of(part, context, message), context);
         unread.extend(part.unread.iter().cloned());
         if made.is_empty() {
             unread.extend(part.who.iter().map(|who| match who {
@@ -37,6 +37,26 @@ pub(super) fn completed(parts: &[Part], message: &Message, earlier: &[Intent]) -
         intents.push(Intent::Remark(Remark::Unread(unread)));
     }
     intents
+}
+
+/// What no tool can narrow down: a list is shown whole and called so, a figure would answer another question.
+fn narrowed(part: &Part, mut made: Vec<Intent>, context: Option<&Intent>) -> Vec<Intent> {
+    let words = part.narrowed.clone();
+    let lists = |i: &Intent| {
+        matches!(i, Intent::Sales { .. } | Intent::Registrations { .. } | Intent::Customer { who: Some(_), .. })
+    };
+    let figures = |i: &Intent| matches!(i, Intent::Total { .. } | Intent::Customer { who: None, .. });
+    let goes_on = part.ask.is_none() && (context.is_some_and(|i| i.when().is_some()) || !part.when.is_empty());
+    if words.is_empty() {
+        return made;
+    }
+    if made.iter().any(figures) || (made.is_empty() && goes_on) {
+        return vec![Intent::Remark(Remark::NoFilter(words))];
+    }
+    if made.iter().any(lists) {
+        made.push(Intent::Remark(Remark::Unfiltered(words)));
+    }
+    made
 }
 
 fn intents_of(part: &Part, context: Option<&Intent>, message: &Message) -> Vec<Intent> {

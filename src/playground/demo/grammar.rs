@@ -3,8 +3,10 @@
 //! A message is cut between the words that tell what is asked; each clause becomes one part. What a part leaves out
 //! ("and this month?") stays open: [`super::follow_up`] fills it from what went before.
 
+use std::ops::Range;
+
 use super::clauses::{self, Clause};
-use super::lexicon::Term;
+use super::lexicon::{self, Term};
 use super::message::{Kind, Message, Token};
 use super::request::{Condition, Group, Period, Price, Registration, Remark, Target, Test, When, Who};
 use super::{cancelling, conditions, goods, names, registrations};
@@ -39,6 +41,8 @@ pub(super) struct Part {
     pub(super) pronoun: bool,
     /// Words that were not understood.
     pub(super) unread: Vec<String>,
+    /// Goods and amounts that a look-up is to be narrowed down to, which no tool can do.
+    pub(super) narrowed: Vec<String>,
 }
 
 /// A message, understood as far as it goes.
@@ -153,7 +157,9 @@ fn registers(clause: &Clause<'_>) -> bool {
     let bare = clause.asks().next().is_none()
         && clause.has(|k| k == Kind::Code)
         && (counted || !clause.has(|k| k == Kind::Word));
-    asks || (amount && !question && !compares && !asked(Term::Total) && (verb || bare))
+    let told = !question && !compares && !asked(Term::Total) && (verb || bare);
+    // 0016にかぼちゃ4個売った: only the amount is left to ask.
+    asks || (told && (amount || (counted && clause.has(|k| k == Kind::Code) && !asked(Term::Customer))))
 }
 
 /// What a look-up asks for; `None` when no word says it, or the words are about something else.
@@ -215,10 +221,10 @@ fn looked_up(clause: &Clause<'_>) -> Part {
         .filter_map(|t| if let Kind::Date(n) = t.kind { message.dates.get(n) } else { None })
         .filter_map(|found| When::of(&found.words, &found.meaning))
         .collect();
+    let narrowed = narrowed(clause, &taken, customers.is_empty());
+    let narrows = |i: usize| narrowed.iter().any(|range| range.contains(&i));
     let strange = |(i, t): &(usize, &Token)| {
-        (t.kind == Kind::Word && !taken(*i) && !goods::is_filler(&t.low))
-            || matches!(t.kind, Kind::Amount(_))
-            || t.is(Term::Outside)
+        (t.kind == Kind::Word && !taken(*i) && !narrows(*i) && !goods::is_filler(&t.low)) || t.is(Term::Outside)
     };
     Part {
         ask: None,
@@ -229,7 +235,27 @@ fn looked_up(clause: &Clause<'_>) -> Part {
         group: group(clause),
         everybody: clause.says(Term::Everybody),
         pronoun: clause.says(Term::It) || clause.says(Term::Same),
+        narrowed: narrowed.iter().map(|range| names::words(message, tokens, range.clone())).collect(),
     }
+}
+
+/// The tokens of a look-up that name goods, numbers of them or amounts.
+fn narrowed(clause: &Clause<'_>, taken: &impl Fn(usize) -> bool, of_nobody: bool) -> Vec<Range<usize>> {
+    let Clause { message, tokens, lang } = *clause;
+    let compares = [Term::AtLeast, Term::AtMost, Term::Below, Term::Above].iter().any(|term| clause.says(*term));
+    let counts = |t: &Token| {
+        matches!(t.kind, Kind::Amount(_) | Kind::Quantity(_)) || (compares && t.kind == Kind::Number)
+    };
+    let counted = tokens.iter().enumerate().filter(|(_, t)| counts(t)).map(|(i, _)| i..i + 1);
+    let is_goods = |t: &Token| lexicon::is_goods(&t.low);
+    // "who bought lanterns?": of nobody's purchases, what else is named is what was bought.
+    let bought = of_nobody && lang == Lang::En && clause.asked(Term::Sold);
+    let goods = names::phrases(message, tokens).into_iter().map(|phrase| phrase.tokens).filter(|range| {
+        !range.clone().any(taken) && (bought || tokens.get(range.clone()).unwrap_or_default().iter().any(is_goods))
+    });
+    let mut found: Vec<Range<usize>> = counted.chain(goods).collect();
+    found.sort_by_key(|range| range.start);
+    found
 }
 
 /// One period over all that follow each other; else each by itself.

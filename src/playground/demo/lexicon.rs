@@ -112,6 +112,15 @@ terms! {
     By = "by",
     /// A plain word that looks like one with a particle.
     Plain = "plain",
+    /// A plain word for something sold.
+    Goods = "goods",
+}
+
+impl Term {
+    /// The word tells nothing of what is asked.
+    pub(super) fn is_plain(self) -> bool {
+        matches!(self, Self::Plain | Self::Goods)
+    }
 }
 
 struct Entry {
@@ -187,6 +196,12 @@ pub(super) fn whole(low: &[char]) -> Vec<Term> {
     let message = bare(low);
     let entries = message.chars().next().and_then(|c| ENTRIES.get(&c)).map(Vec::as_slice).unwrap_or_default();
     entries.iter().filter(|e| bare(&e.word) == message).map(|e| e.term).collect()
+}
+
+/// The words name something sold, and nobody.
+pub(super) fn is_goods(words: &str) -> bool {
+    let low: Vec<char> = words.to_lowercase().chars().collect();
+    whole(&low).contains(&Term::Goods)
 }
 
 #[cfg(test)]

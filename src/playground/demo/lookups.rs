@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::calls;
 use super::plan::{Plan, Step};
-use super::request::{Group, Period, When, Who};
+use super::request::{Group, Intent, Period, When, Who};
 use super::say::{self, Outcome};
 use super::spellings;
 use crate::words::demo as words;
@@ -122,6 +122,9 @@ impl Plan<'_> {
     }
 
     pub(super) fn sales(&self, who: &Who, when: Option<&When>, from: usize) -> Step {
+        // Each table becomes a message of its own, without the sentence above it.
+        let several = self.task.intents.iter().filter(|i| matches!(i, Intent::Sales { .. })).count() > 1;
+        let table = if several { say::sales_and_customer } else { say::sales };
         let found = self.resolve(who, from).and_then(|(code, label)| {
             let (call, outcome) = self.fetch(calls::sales(&code, when.map(|w| w.period)), from)?;
             let shown = say::period(self.lang, calls::period_of(&call));
@@ -134,7 +137,7 @@ impl Plan<'_> {
                             let label = format!("{code} {}", say::field(first, "name_customer"));
                             let (count, total) = (say::count(&data), say::yen(&data, "total_price"));
                             let head = words::sales_of(self.lang, label, shown, count, total);
-                            format!("{head}\n\n{}", say::sales(self.lang, &data))
+                            format!("{head}\n\n{}", table(self.lang, &data))
                         }
                     };
                     self.with_reading(text, when)

@@ -12,6 +12,7 @@ use super::cutting;
 use super::lexicon::{self, Term};
 use super::script::{is_hiragana, is_kana, is_kanji};
 use crate::domain::Lang;
+use crate::reading::fold::Folded;
 use crate::reading::{self, Amount, Context, Findings, Found, Purpose, Quantity};
 
 /// What a token is.
@@ -76,7 +77,7 @@ pub(super) struct Message {
 
 impl Message {
     pub(super) fn read(text: &str, today: NaiveDate) -> Self {
-        let normal: String = text.nfkc().map(plain).collect();
+        let normal = normal(text);
         let chars: Vec<char> = normal.chars().collect();
         let low: Vec<char> = chars.iter().map(|c| c.to_lowercase().next().unwrap_or(*c)).collect();
         let Findings { dates: sale_dates, amounts, quantities } = reading::read(&normal, &Context::on(today));
@@ -110,6 +111,23 @@ pub(super) fn is_negated(tokens: &[Token], i: usize, lang: Lang) -> bool {
         Lang::En => i.checked_sub(1).and_then(|before| tokens.get(before)),
     };
     not.is_some_and(|t| t.is(Term::Not))
+}
+
+/// Compatibility forms become plain ones, but for marks: ①15本 is no 115本.
+fn normal(text: &str) -> String {
+    let mut normal = String::with_capacity(text.len());
+    for piece in text.split_inclusive(is_mark) {
+        let mark = piece.chars().next_back().filter(|c| is_mark(*c));
+        let words = mark.and_then(|mark| piece.strip_suffix(mark)).unwrap_or(piece);
+        normal.extend(words.nfkc().map(plain));
+        normal.extend(mark);
+    }
+    normal
+}
+
+/// What the readers keep as it is although its plain form is another: ①, ², ½.
+pub(super) fn is_mark(c: char) -> bool {
+    !c.is_ascii() && c.nfkc().ne([c]) && Folded::new(c.encode_utf8(&mut [0; 4])).chars() == [c]
 }
 
 fn plain(c: char) -> char {

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::lexicon::Term;
+use super::lexicon::{self, Term};
 use super::message::{Kind, Message, Token, is_negated};
 use super::request::Who;
 use super::script::is_hiragana;
@@ -57,7 +57,9 @@ pub(super) fn customers(message: &Message, clause: &[Token], lang: Lang, writing
     };
     let codes = clause.iter().enumerate().filter(|(i, t)| t.kind == Kind::Code && !is_negated(clause, *i, lang));
     let mut found: Vec<Named> = codes.map(code).collect();
-    let phrases = phrases(message, clause);
+    let mut phrases = phrases(message, clause);
+    let title = |p: &Phrase| titled(clause, p).is_some();
+    phrases.retain(|p| title(p) || !lexicon::is_goods(&p.words));
     let titled: Vec<Named> = phrases.iter().filter_map(|p| titled(clause, p)).collect();
     let only_codes = titled.is_empty() && !found.is_empty();
     let untitled = || match lang {

@@ -6,7 +6,7 @@ use chrono::NaiveDate;
 
 use super::calls::{self, Call};
 use super::conversation::{Answer, Conversation, Event};
-use super::request::{Intent, Remark};
+use super::request::{Intent, Remark, Who};
 use super::say::{self, Outcome};
 use super::talk::Talk;
 use super::turns::{self, Task};
@@ -50,6 +50,7 @@ impl Plan<'_> {
         let mut cards: Vec<String> = Vec::new();
         let mut proposing = false;
         let mut rest = false;
+        let mut unanswered = false;
         for intent in self.task.intents.iter().skip(first) {
             // What stands after a write is asked about the state after it.
             if (!cards.is_empty() || proposing) && !intent.writes() && !matches!(intent, Intent::Remark(_)) {
@@ -62,7 +63,10 @@ impl Plan<'_> {
                     proposing |= intent.writes();
                     calls.extend(needed.into_iter().filter(|c| !calls.contains(c)).collect::<Vec<_>>());
                 }
-                Step::Say(text) => said.push(text),
+                Step::Say(text) => {
+                    unanswered |= said.contains(&text) && self.is_of_nobody(intent, &text);
+                    said.push(text);
+                }
                 Step::Card { remarks, shown } => {
                     said.extend(remarks);
                     cards.push(shown);
@@ -76,6 +80,9 @@ impl Plan<'_> {
         if rest {
             said.push(words::rest_follows(self.lang));
         }
+        if unanswered {
+            said.push(words::rest_of_nobody(self.lang));
+        }
         if said.is_empty() {
             said.push(self.nothing_left());
         }
@@ -86,6 +93,11 @@ impl Plan<'_> {
             }
         }
         Answer::Text(texts.join("\n\n"))
+    }
+
+    /// The words say that the customer of the intent does not exist.
+    fn is_of_nobody(&self, intent: &Intent, text: &str) -> bool {
+        matches!(intent.who(), Some(Who::Name(name)) if text == words::nobody_named(self.lang, name))
     }
 
     /// The first intent still to be done, and since when results count: after a card was decided, what came after the
@@ -174,6 +186,8 @@ impl Plan<'_> {
             Remark::Beyond => words::beyond(self.lang),
             Remark::OnlyRegistrations => words::condition_only_registrations(self.lang),
             Remark::Unread(parts) => words::unread(self.lang, parts.join(&words::list(self.lang))),
+            Remark::NoFilter(parts) => words::no_filter(self.lang, parts.join(&words::list(self.lang))),
+            Remark::Unfiltered(parts) => words::unfiltered(self.lang, parts.join(&words::list(self.lang))),
             Remark::NotToRegister => words::not_to_register(self.lang),
             Remark::WhatToChange => words::what_to_change(self.lang),
             Remark::WhichCard => words::which_card(self.lang),

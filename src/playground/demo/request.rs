@@ -155,6 +155,10 @@ pub(super) enum Remark {
     OnlyRegistrations,
     /// A part of the message that was not understood.
     Unread(Vec<String>),
+    /// Goods or amounts that a look-up would have to be narrowed down to: nothing is looked up.
+    NoFilter(Vec<String>),
+    /// The same of a list, which is shown whole.
+    Unfiltered(Vec<String>),
     /// A change, and no card that could be changed.
     NoCardToChange,
     /// The person asks for nothing to be registered.

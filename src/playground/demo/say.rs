@@ -142,7 +142,13 @@ pub(super) fn customers(lang: Lang, data: &Value) -> String {
     table(&heads, lines) + &cut(lang, data, customers.len())
 }
 
-/// Sales as a table.
+/// Sales as a table that names the customer.
+pub(super) fn sales_and_customer(lang: Lang, data: &Value) -> String {
+    let sales = rows(data, "sales");
+    registration_table(lang, sales) + &cut(lang, data, sales.len())
+}
+
+/// Sales of one customer as a table.
 pub(super) fn sales(lang: Lang, data: &Value) -> String {
     let sales = rows(data, "sales");
     let heads = [words::head_date(lang), words::head_products(lang), words::head_price(lang), words::head_sale(lang)];
