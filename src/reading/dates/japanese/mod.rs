@@ -14,7 +14,9 @@ use super::{Atom, lengths, written};
 use crate::reading::fold::Folded;
 use crate::reading::{Context, Reading, numbers};
 
-const DAYS: [(&str, i64); 24] = [
+const DAYS: [(&str, i64); 26] = [
+    ("先一昨日", -3),
+    ("昨昨日", -2),
     ("一昨々日", -3),
     ("一昨昨日", -3),
     ("さきおととい", -3),

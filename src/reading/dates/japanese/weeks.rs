@@ -9,7 +9,10 @@ use crate::reading::dates::{Atom, english};
 use crate::reading::fold::Folded;
 use crate::reading::{Context, Reading};
 
-const WEEKS: [(&str, i64); 9] = [
+const WEEKS: [(&str, i64); 12] = [
+    ("前々週", -2),
+    ("来々週", 2),
+    ("来来週", 2),
     ("先々週", -2),
     ("先先週", -2),
     ("先週", -1),
@@ -26,7 +29,8 @@ const VAGUE_IN_WEEK: [&str; 7] = ["前半", "後半", "初め", "はじめ", "�
 pub(in crate::reading::dates) fn weekday_at(text: &Folded, i: usize) -> Option<(Weekday, usize)> {
     let weekday = kanji_weekday(text, i)?;
     let (_, end) = text.any_at(i + 1, &["曜日", "曜"])?;
-    Some((weekday, end))
+    // 土曜日曜 names two.
+    Some((weekday, if text.at(end) == Some('曜') { end - 1 } else { end }))
 }
 
 /// The one letter that stands for a weekday: 火.
