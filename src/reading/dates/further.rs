@@ -26,7 +26,7 @@ pub(super) fn further_days(text: &Folded, end: usize, first: &[Expr], context: &
     loop {
         let next = text.skip_spaces(at);
         let range = text.any_at(next, &["~", "-", "から", "through ", "thru ", "until ", "to "]);
-        let list = text.any_at(next, &["and ", "& ", ", and ", ",", "or ", "・"]);
+        let list = text.any_at(next, &["and ", "& ", ", and ", ",", "or ", "・", "と"]);
         let (link, after) = match (range, list) {
             (Some((word, after)), _) if items.is_empty() => (word, after),
             (_, Some((word, after))) => (word, after),
@@ -35,6 +35,9 @@ pub(super) fn further_days(text: &Folded, end: usize, first: &[Expr], context: &
         let Some((day, to)) = bare_day(text, text.skip_spaces(after)) else { break };
         let spaced = next > at || link.len() > 1;
         if !ends_day(text, to, spaced) && link != "," {
+            break;
+        }
+        if link == "と" && text.at(to).is_some_and(|c| !"のにはとをで、。".contains(c)) {
             break;
         }
         // 12/30,31の.

@@ -146,7 +146,13 @@ pub(super) fn japanese_length(text: &Folded, i: usize) -> Option<Length> {
 /// 3日前, 2週間前の火曜日, 過去10日間, 10日間.
 pub(super) fn japanese(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     if let Some((word, at)) = text.any_at(i, &["過去", "直近", "最近", "ここ", "この"]) {
-        let length = japanese_length(text, japanese::skip_no(text, at))?;
+        let at = japanese::skip_no(text, at);
+        // ここ2〜3日: how many is not known.
+        let several = numbers::small_at(text, at).and_then(|(_, end)| text.any_at(end, &["~", "-", "、"]));
+        if let Some(length) = several.and_then(|(_, at)| japanese_length(text, at)) {
+            return Some(Atom::nothing(length.end));
+        }
+        let length = japanese_length(text, at)?;
         // この10日 may be a day.
         let counted = length.marked || word != "この" || length.unit != Unit::Day;
         return recent(length, context).filter(|_| counted && !ends_otherwise(text, length.end));

@@ -12,6 +12,7 @@ mod frames;
 mod further;
 mod japanese;
 mod lengths;
+mod linked;
 mod open;
 mod written;
 
@@ -195,6 +196,8 @@ fn begins_date(c: char) -> bool {
             | '中'
             | '下'
             | '初'
+            | '末'
+            | '後'
             | '令'
             | '平'
             | '昭'

@@ -2,7 +2,7 @@
 
 use chrono::NaiveDate;
 
-use super::Item;
+use super::{Item, linked};
 use super::expr::{Expr, Part};
 use crate::reading::fold::Folded;
 use crate::reading::{Context, Reading, numbers};
@@ -83,8 +83,12 @@ pub(super) fn open(text: &Folded, item: Item, context: &Context) -> Item {
     let suffix = if item.length.is_some() {
         None
     } else {
-        text.lookup(item.to, &SUFFIXES).or_else(|| text.lookup(at, &SUFFIXES))
+        let timed = || text.lookup(linked::skip_time(text, item.to), &SUFFIXES);
+        text.lookup(item.to, &SUFFIXES).or_else(|| text.lookup(at, &SUFFIXES)).or_else(timed)
     };
+    if matches!(suffix, Some((Open::Until, _))) && linked::begins_unknown(text, item.from) {
+        return Item { exprs: Vec::new(), ..item };
+    }
     if let Some((open, to)) = suffix.filter(|_| text.any_at(at, &NOT_FROM).is_none()) {
         return opened(Item { to, ..item }, open, context);
     }

@@ -147,7 +147,7 @@ fn first_of_years(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     Atom::one(Expr::in_year(Some(year), OfYear::Whole), end)
 }
 
-fn year_at(text: &Folded, i: usize, context: &Context) -> Option<(Year, usize)> {
+pub(super) fn year_at(text: &Folded, i: usize, context: &Context) -> Option<(Year, usize)> {
     let after_year = |at: usize| text.word_at(text.skip_spaces(at), "年");
     let fiscal = |end: usize, year: i32| match text.word_at(end, "度") {
         Some(end) => (Year::Fiscal(year), end),
@@ -197,6 +197,10 @@ pub(in crate::reading::dates) fn within_year(text: &Folded, end: usize, year: Ye
     {
         return Atom::nothing(end);
     }
+    // 2020年代, but 2026年代金.
+    if let Some(end) = text.word_at(end, "代").filter(|end| !text.at(*end).is_some_and(|c| "金理表わ".contains(c))) {
+        return Atom::nothing(end);
+    }
     let vague = text.any_at(at, &VAGUE_PARTS).or_else(|| text.any_at(at, &VAGUE_IN_YEAR));
     let vague = vague.map(|(_, end)| end).or_else(|| any_weekday(text, end));
     if vague.is_some() || season(text, at) {
@@ -225,7 +229,7 @@ fn season(text: &Folded, at: usize) -> bool {
 }
 
 pub(in crate::reading::dates) fn part_of_year(text: &Folded, at: usize, year: Year, context: &Context) -> Option<Atom> {
-    if let (Some((_, end)), Year::Calendar(y)) = (text.any_at(at, &["今日", "同日", "きょう", "同じ日"]), year)
+    if let (Some((_, end)), Year::Calendar(y)) = (text.any_at(at, &["今日", "同月同日", "同日", "きょう", "同じ日"]), year)
     {
         let years = i64::from(y) - i64::from(context.today.year());
         return Atom::one(Expr::day(calendar::shifted(context.today, Unit::Year, years))?, end);
@@ -280,6 +284,11 @@ pub(super) fn month(text: &Folded, i: usize, context: &Context) -> Option<Atom> 
     None
 }
 
+/// 先月 and the like.
+pub(super) fn is_relative(text: &Folded, i: usize) -> bool {
+    text.lookup(i, &MONTHS).is_some()
+}
+
 /// After 先月 or 3ヶ月前の: that month or what of it is meant.
 pub(in crate::reading::dates) fn relative_month(text: &Folded, end: usize, by: i64, context: &Context) -> Option<Atom> {
     let (first, _) = calendar::whole(context.today, Unit::Month, by)?;
@@ -291,13 +300,16 @@ pub(in crate::reading::dates) fn relative_month(text: &Folded, end: usize, by: i
 }
 
 /// `11月`, unless it is a name or a length.
-fn month_number(text: &Folded, i: usize) -> Option<(u32, usize)> {
+pub(super) fn month_number(text: &Folded, i: usize) -> Option<(u32, usize)> {
     if numbers::joins_left(text, i) {
         return None;
     }
     let (month, at) = numbers::small_at(text, i)?;
     let end = text.word_at(text.skip_spaces(at), "月")?;
-    let none = month > 99 || text.any_at(end, &["間", "曜", "目", "ごと", "おき"]).is_some();
+    // 三月前: months ago.
+    let ago = text.at(i).is_some_and(numbers::is_kanji_numeral)
+        && text.any_at(end, &["前", "ほど前"]).is_some_and(|(_, end)| text.at(end) != Some('半'));
+    let none = month > 99 || ago || text.any_at(end, &["間", "曜", "目", "ごと", "おき"]).is_some();
     (!none).then_some((month, end))
 }
 
@@ -311,6 +323,10 @@ fn within_month(text: &Folded, end: usize, year: Option<Year>, month: Option<u32
     if let Some(end) = no_day(text, at).or_else(|| edge_days(text, at)) {
         return Atom::nothing(end);
     }
+    // 十一月廿日: a numeral that is not read.
+    if text.at(at).is_some_and(|c| "廿卅".contains(c)) {
+        return Atom::nothing(at + 1);
+    }
     if let Some((day, end)) = unmarked_day(text, end) {
         return Atom { day_may_follow: true, ..Atom::new(Expr::in_month(year, month, OfMonth::Day(day)), end) };
     }
@@ -322,6 +338,7 @@ fn within_month(text: &Folded, end: usize, year: Option<Year>, month: Option<u32
 /// A day or part of a month that is named before: 10日, 上旬, 末, 第2火曜.
 pub(in crate::reading::dates) fn part_of_month(text: &Folded, at: usize) -> Option<(OfMonth, usize)> {
     day_word(text, at)
+        .or_else(|| text.word_at(at, "ついたち").map(|end| (1, end)))
         .or_else(|| day_of_several(text, at))
         .map(|(day, end)| (OfMonth::Day(day), end))
         .or_else(|| text.lookup(at, &MONTH_PARTS).filter(|_| text.at(at) != Some('末') || end_at(text, at).is_some()))
@@ -414,7 +431,7 @@ fn lasts(text: &Folded, end: usize) -> bool {
 }
 
 /// `10日`, unless it is a length or a habit.
-fn day_number(text: &Folded, i: usize) -> Option<(u32, usize)> {
+pub(super) fn day_number(text: &Folded, i: usize) -> Option<(u32, usize)> {
     day_word(text, i).filter(|(_, end)| !lengths::is_length(text, *end))
 }
 

@@ -44,6 +44,11 @@ pub(super) fn week(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     within_week(text, end, by, context)
 }
 
+/// 先週 and the like.
+pub(super) fn is_relative(text: &Folded, i: usize) -> bool {
+    text.lookup(i, &WEEKS).is_some()
+}
+
 /// After 先週 or 2週間前の: that week or what of it is meant.
 pub(in crate::reading::dates) fn within_week(text: &Folded, end: usize, by: i64, context: &Context) -> Option<Atom> {
     let (monday, sunday) = calendar::whole(context.today, Unit::Week, by)?;
@@ -62,6 +67,11 @@ pub(in crate::reading::dates) fn within_week(text: &Folded, end: usize, by: i64,
     }
     if let Some((_, end)) = text.any_at(at, &["今日", "同じ日", "同日", "同じ曜日"]) {
         return Atom::one(Expr::day(calendar::shifted(context.today, Unit::Week, by))?, end);
+    }
+    // 先週の月水金.
+    if let (Some(_), Some(_)) = (kanji_weekday(text, at), kanji_weekday(text, at + 1)) {
+        let end = if kanji_weekday(text, at + 2).is_some() { at + 3 } else { at + 2 };
+        return Some(Atom::nothing(end)).filter(|_| text.word_at(end, "さん").is_none());
     }
     let vague = text.any_at(at, &months::VAGUE_PARTS).or_else(|| text.any_at(at, &VAGUE_IN_WEEK));
     if let Some((_, end)) = vague {
@@ -112,6 +122,10 @@ pub(super) fn weekday(text: &Folded, i: usize, context: &Context) -> Option<Atom
         return Atom::one(Expr::day(calendar::on_or_after(context.today.succ_opt()?, weekday))?, end);
     }
     if let Some((_, end)) = text.any_at(i, &["週末", "土日"]) {
+        // 金土日.
+        if text.at(i) == Some('土') && text.before(i).is_some_and(|c| "木金".contains(c)) {
+            return Some(Atom::nothing(end));
+        }
         return Atom::one(Part::Weekend.into(), end);
     }
     if let Some((part, end)) = months::nth(text, i) {
