@@ -98,6 +98,12 @@ fn directly_after(text: &Folded, atom: &Atom, at: usize, context: &Context) -> O
     if !atom.exprs.iter().all(is_day) {
         return None;
     }
+    let edge = |e: &Expr| matches!(e.part, Part::OfMonth(OfMonth::Last | OfMonth::First));
+    if atom.exprs.iter().all(edge)
+        && let Some(day) = days_away(text, atom, at, "の", context)
+    {
+        return Some(day);
+    }
     if let Some((_, end)) = text.any_at(at, &["を含む週", "がある週", "週"]) {
         let other = text.at(end).is_some_and(|c| "間末目次休刊".contains(c));
         let whole = |r: Reading| calendar::whole(r.start()?, Unit::Week, 0).map(|(a, b)| Reading::Range(a, b));

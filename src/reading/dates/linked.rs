@@ -20,7 +20,10 @@ pub(super) fn skip_time(text: &Folded, at: usize) -> usize {
 
 /// `に変更` after the second date: the first was wrong, and the second is put in its place.
 pub(super) fn corrects(text: &Folded, end: usize) -> bool {
-    const CHANGES: [&str; 11] = ["変更", "変え", "かえ", "直", "なお", "修正", "訂正", "移", "ずら", "延期", "更新"];
+    const CHANGES: [&str; 17] = [
+        "変更", "変え", "かえて", "直し", "直す", "直せ", "直さ", "なおし", "修正", "訂正", "移動", "移し", "移す", "ずら", "延期",
+        "更新", "書き換え",
+    ];
     let at = text.skip_spaces(skip_time(text, end));
     let Some((word, at)) = text.any_at(at, &["に", "へ"]) else { return false };
     let at = text.any_at(at, &["日付を", "日にちを", "販売日を", "、"]).map_or(at, |(_, end)| end);

@@ -83,7 +83,10 @@ pub(super) fn open(text: &Folded, item: Item, context: &Context) -> Item {
     let suffix = if item.length.is_some() {
         None
     } else {
-        let timed = || text.lookup(linked::skip_time(text, item.to), &SUFFIXES);
+        // 昨日の朝から夕方まで is one day.
+        let same_day = |end: usize| linked::skip_time(text, end) > end || text.at(end).is_some_and(|c| c.is_ascii_digit());
+        let timed =
+            || text.lookup(linked::skip_time(text, item.to), &SUFFIXES).filter(|(_, end)| !same_day(*end));
         text.lookup(item.to, &SUFFIXES).or_else(|| text.lookup(at, &SUFFIXES)).or_else(timed)
     };
     if matches!(suffix, Some((Open::Until, _))) && linked::begins_unknown(text, item.from) {

@@ -49,7 +49,10 @@ pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     let (first, len, end) = numbers::digits_at(text, i)?;
     match len {
         8 => compact(text, first, end),
-        4 => year_first(text, end, first),
+        4 => year_first(text, end, first).or_else(|| {
+            let (month, day, after) = month_and_day(text, text.word_at(end, " ")?)?;
+            PLAUSIBLE.contains(&first).then(|| Atom::new(ymd(first, month, day), after))
+        }),
         1 | 2 => short(text, first, end, context),
         _ => None,
     }
@@ -100,6 +103,15 @@ fn year_first(text: &Folded, at: usize, year: u32) -> Option<Atom> {
     let letter = |end: usize| text.at(end).is_some_and(|c| c.is_ascii_alphanumeric()) && !time(end);
     if !goes_on(end) {
         let whole = separator != '.' && !letter(end);
+        // 2025/4〜9 ends with a month.
+        if let Some((last, 1..=2, to)) = text.word_at(end, "~").and_then(|at| numbers::digits_at(text, at))
+            && whole
+            && text.at(to).is_none_or(|c| "のにはをで、。 ".contains(c))
+        {
+            let of = |month| expr::of_month(i32::try_from(year).ok()?, month, OfMonth::Whole);
+            let months = of(month).zip(of(last)).filter(|_| month < last)?;
+            return Atom::one(Expr::given(Reading::Range(months.0.start()?, months.1.end()?)), to);
+        }
         return whole.then(|| Atom::new(Expr { part: Part::OfMonth(OfMonth::Whole), ..ymd(year, month, 1) }, end));
     }
     let (day, 1..=2, end) = numbers::digits_at(text, end + 1)? else { return None };
@@ -140,6 +152,11 @@ fn short(text: &Folded, first: u32, at: usize, context: &Context) -> Option<Atom
         Some((third, 2, end)) if separator == '/' && text.is_japanese() => {
             let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && c != '/');
             (ends && is_day(second, third)).then(|| Atom::new(ymd(2000 + first, second, third), end))
+        }
+        // 25/11/20: no year so old ends what anyone writes here.
+        Some((third, 2, end)) if separator == '/' && third < 22 && (23..40).contains(&first) && is_day(second, third) => {
+            let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && !"/-".contains(c));
+            ends.then(|| Atom::new(ymd(2000 + first, second, third), end))
         }
         Some((year, 2, end)) if separator == '/' => with_year_last(text, first, second, 2000 + year, end, context),
         None if separator == '/' => month_day(text, first, second, end, context),

@@ -12,6 +12,7 @@ pub(super) use self::same::said_twice;
 pub(super) use self::weeks::{bracketed_weekday, further_weekday, weekday_at, within_week};
 use super::calendar;
 use super::expr::{self, Expr, OfMonth, OfYear, Year};
+use super::frames::{self, Frame};
 use super::{Atom, lengths, written};
 use crate::reading::fold::Folded;
 use crate::reading::{Context, Reading, numbers};
@@ -159,6 +160,14 @@ pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
         .or_else(|| feast(text, i, None))
 }
 
+/// FY2025上期.
+pub(super) fn named_year(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    let (Frame::Year(year), end) = frames::named_year(text, i)? else { return None };
+    let at = skip_no(text, end);
+    text.lookup(at, &TERMS)?;
+    months::part_of_year(text, at, year, context)
+}
+
 /// What a period's own words say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Begins {
@@ -213,7 +222,7 @@ fn edge(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     if text.before(i).is_some_and(|c| "翌各隔毎".contains(c)) || follows_number(text, i) {
         return None;
     }
-    let half = text.word_at(i, "後半").filter(|_| ["前半と", "前半、", "前半・"].iter().any(|w| text.word_before(i, w).is_some()));
+    let half = text.word_at(i, "後半").filter(|_| ["月前半と", "の前半と", "月前半、", "の前半、", "の前半・"].iter().any(|w| text.word_before(i, w).is_some()));
     if let Some(end) = half {
         return Atom::one(Expr::in_month(None, None, OfMonth::Half(1)), end);
     }

@@ -182,7 +182,8 @@ pub(super) fn year_at(text: &Folded, i: usize, context: &Context) -> Option<(Yea
     }
     let (year, at) = numbers::small_at(text, i)?;
     let end = after_year(at)?;
-    let length = text.any_at(end, &["間", "目", "後", "分", "ぶり", "以上", "連続", "もの"]).is_some()
+    let length = text.any_at(end, &["間", "目", "後", "分", "ぶり", "以上", "連続", "もの"])
+        .is_some_and(|(_, end)| text.word_at(end, "すご").is_none())
         || (text.at(end) == Some('前') && text.at(end + 1) != Some('半'));
     let year = i32::try_from(year).ok().filter(|y| *y >= 1000 && !length)?;
     Some(fiscal(end, year))
@@ -372,7 +373,15 @@ pub(super) fn nth(text: &Folded, at: usize) -> Option<(OfMonth, usize)> {
         return Some((OfMonth::Nth(1, weekday), end));
     }
     let (n, end) = numbers::small_at(text, text.word_at(at, "第")?)?;
-    let (weekday, end) = weekday_at(text, skip_no(text, end))?;
+    let (weekday, end) = match weekday_at(text, skip_no(text, end)) {
+        Some(found) => found,
+        // 第2、第4土曜.
+        None => {
+            let next = text.any_at(end, &["、", "・", "と", ","]).map_or(end, |(_, at)| at);
+            let (_, at) = numbers::small_at(text, text.word_at(next, "第")?)?;
+            (weekday_at(text, skip_no(text, at))?.0, end)
+        }
+    };
     (1..=5).contains(&n).then_some((OfMonth::Nth(n, weekday), end))
 }
 
@@ -413,7 +422,13 @@ pub(super) fn numbered(text: &Folded, i: usize) -> Option<Atom> {
 fn day_goes_on(text: &Folded, i: usize, end: usize) -> bool {
     let link = ["から", "~", "-", "と", "、", "・"].iter().find_map(|w| text.word_before(i, w));
     let before = link.map(|at| text.word_before(at, "分").unwrap_or(at));
-    text.at(end) == Some('分') && before.is_some_and(|at| text.before(at) == Some('日'))
+    let Some(at) = before.filter(|at| text.at(end) == Some('分') && text.before(*at) == Some('日')) else { return false };
+    // 3日分と5日分 may as well be lengths.
+    let mut start = at - 1;
+    while text.before(start).is_some_and(|c| c.is_ascii_digit() || numbers::is_kanji_numeral(c)) {
+        start -= 1;
+    }
+    text.at(at) != Some('分') || text.before(start).is_some_and(|c| "月の".contains(c))
 }
 
 /// What stands beside 3日 makes it a length, a rate or a name.

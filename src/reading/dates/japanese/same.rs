@@ -38,6 +38,10 @@ pub(in crate::reading::dates) fn said_twice(text: &Folded, atom: &Atom, context:
     let at = text.skip_spaces(atom.end);
     let bracket = text.word_at(at, "(");
     let at = bracket.or_else(|| text.any_at(at, &["の", "、"]).map(|(_, end)| end)).unwrap_or(at);
+    let dated = atom.exprs.iter().any(|e| matches!(e.part, Part::OfMonth(_)));
+    if dated && bracket.is_none() {
+        return None;
+    }
     let (again, end) = plain_day(text, text.skip_spaces(at))?;
     let end = if bracket.is_some() { text.word_at(text.skip_spaces(end), ")")? } else { end };
     let fits = |day: chrono::NaiveDate| match again.part {

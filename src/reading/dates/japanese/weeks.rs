@@ -102,14 +102,20 @@ fn is_kanji(c: char) -> bool {
 
 /// `(火)`, `(火曜日)`, `(Tue)`.
 pub(in crate::reading::dates) fn bracketed_weekday(text: &Folded, i: usize) -> Option<(Weekday, usize)> {
-    let at = text.skip_spaces(text.word_at(i, "(")?);
+    let (open, at) = text.any_at(i, &["(", "[", "【"])?;
+    let at = text.skip_spaces(at);
     let (weekday, end) = weekday_at(text, at)
         .or_else(|| kanji_weekday(text, at).map(|w| (w, at + 1)))
         .or_else(|| english::weekday_name(text, at))?;
     let end = text.word_at(end, ".").unwrap_or(end);
     // (火・祝).
     let end = text.any_at(end, &["・祝日", "・祝", "祝", "/祝"]).map_or(end, |(_, end)| end);
-    Some((weekday, text.word_at(text.skip_spaces(end), ")")?))
+    let close = match open {
+        "[" => "]",
+        "【" => "】",
+        _ => ")",
+    };
+    Some((weekday, text.word_at(text.skip_spaces(end), close)?))
 }
 
 pub(super) fn weekday(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
