@@ -50,7 +50,8 @@ impl Folded {
             }
         }
         formal_numerals(&mut folded.chars);
-        folded.japanese = folded.chars.iter().any(|c| is_japanese(*c));
+        // 〜 is on Japanese keyboards only: 11/1〜30 is of November.
+        folded.japanese = folded.chars.iter().any(|c| is_japanese(*c)) || folded.original.contains(&'\u{301c}');
         folded
     }
 

@@ -2,7 +2,7 @@
 //! before it and makes it another one.
 
 use super::calendar::{self, Unit};
-use super::expr::{Expr, OfMonth, Part};
+use super::expr::{Expr, OfMonth, OfYear, Part};
 use super::{Atom, english, inner_at, japanese, lengths};
 use crate::reading::fold::Folded;
 use crate::reading::{Context, Reading, numbers};
@@ -18,13 +18,19 @@ pub(super) fn beside(text: &Folded, mut atom: Atom, context: &Context) -> Atom {
     {
         return dated;
     }
+    if let Some(day) = japanese::said_twice(text, &atom, context) {
+        atom = day;
+    }
+    let at = text.skip_spaces(atom.end);
     let named = japanese::bracketed_weekday(text, at).or_else(|| {
         let day = atom.exprs.iter().all(|e| matches!(e.part, Part::OfMonth(OfMonth::Day(_))));
         let written = || {
             let no = text.word_at(at, "の").map_or(at, |at| text.skip_spaces(at));
             japanese::weekday_at(text, no).or_else(|| english::weekday_beside(text, atom.end))
         };
-        if day { written() } else { None }
+        let given = atom.exprs.iter().all(|e| matches!(e.part, Part::Given(_)) && is_day(e));
+        let said = || japanese::weekday_at(text, text.word_at(at, "の").unwrap_or(at));
+        if day { written().or_else(|| listed_weekday(text, at, &atom, context)) } else { said().filter(|_| given) }
     });
     if let Some((weekday, end)) = named
         && atom.exprs.iter().all(|e| e.weekday.is_none() && is_day(e))
@@ -33,6 +39,14 @@ pub(super) fn beside(text: &Folded, mut atom: Atom, context: &Context) -> Atom {
         atom.end = end;
     }
     after_no(text, atom, context)
+}
+
+/// `10月1日、木曜日`: the weekday of that day, not another day.
+fn listed_weekday(text: &Folded, at: usize, atom: &Atom, context: &Context) -> Option<(chrono::Weekday, usize)> {
+    let (_, at) = text.any_at(at, &["、", "・"])?;
+    let (weekday, end) = japanese::weekday_at(text, at)?;
+    let falls = |e: &Expr| Expr { weekday: Some(weekday), ..e.clone() }.readings(context).is_ok();
+    atom.exprs.iter().any(falls).then_some((weekday, end))
 }
 
 pub(super) fn is_day(expr: &Expr) -> bool {
@@ -60,6 +74,9 @@ fn bracketed_date(text: &Folded, at: usize, atom: &Atom, context: &Context) -> O
 /// `…の翌日`, `…の週`, `…の3日前`, `…の翌月`.
 fn after_no(text: &Folded, atom: Atom, context: &Context) -> Atom {
     let at = text.skip_spaces(atom.end);
+    if let Some(found) = directly_after(text, &atom, at, context) {
+        return found;
+    }
     let Some((word, at)) = text.any_at(at, &["の", "から", "より"]).map(|(w, at)| (w, text.skip_spaces(at)))
     else {
         return atom;
@@ -67,6 +84,32 @@ fn after_no(text: &Folded, atom: Atom, context: &Context) -> Atom {
     let no = word == "の";
     let found = if no { day_beside(text, &atom, at).or_else(|| next_period(text, &atom, at, context)) } else { None };
     found.or_else(|| days_away(text, &atom, at, word, context)).unwrap_or(atom)
+}
+
+/// `上期末`, `11/16週`, `11/20を含む週`, `11/20前日`.
+fn directly_after(text: &Folded, atom: &Atom, at: usize, context: &Context) -> Option<Atom> {
+    let part = |e: &Expr| matches!(e.part, Part::OfYear(OfYear::Term(..) | OfYear::Quarter(..)));
+    if atom.exprs.iter().all(part)
+        && let Some((word, end)) = text.any_at(at, &["末", "初め", "はじめ", "頭"])
+    {
+        let edge = |r: Reading| if word == "末" { r.end() } else { r.start() };
+        return Some(mapped(atom, end, context, |r| edge(r).map(Reading::Day)));
+    }
+    if !atom.exprs.iter().all(is_day) {
+        return None;
+    }
+    let edge = |e: &Expr| matches!(e.part, Part::OfMonth(OfMonth::Last | OfMonth::First));
+    if atom.exprs.iter().all(edge)
+        && let Some(day) = days_away(text, atom, at, "の", context)
+    {
+        return Some(day);
+    }
+    if let Some((_, end)) = text.any_at(at, &["を含む週", "がある週", "週"]) {
+        let other = text.at(end).is_some_and(|c| "間末目次休刊".contains(c));
+        let whole = |r: Reading| calendar::whole(r.start()?, Unit::Week, 0).map(|(a, b)| Reading::Range(a, b));
+        return (!other).then(|| mapped(atom, end, context, whole));
+    }
+    day_beside(text, atom, at).filter(|day| text.at(day.end) != Some('比'))
 }
 
 /// `の翌日`, `の前日`.

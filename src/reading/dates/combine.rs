@@ -4,7 +4,7 @@ use chrono::Datelike;
 
 use super::calendar;
 use super::expr::{Expr, OfMonth, OfYear, Part, Year, nearness, of_month};
-use super::{Item, japanese, lengths, open, span_of};
+use super::{Item, japanese, lengths, linked, open, span_of};
 use crate::reading::fold::Folded;
 use crate::reading::{Context, Reading, Refusal};
 
@@ -18,7 +18,9 @@ enum Link {
     None,
 }
 
-const RANGE: [&str; 16] = [
+const RANGE: [&str; 18] = [
+    "以降",
+    "以降、",
     "から",
     "~",
     "-",
@@ -43,6 +45,12 @@ const LIST: [&str; 10] = ["、", "や", "か", "・", ", and ", ",", "or", "ま�
 pub(super) fn combine(text: &Folded, mut items: Vec<Item>, context: &Context) -> Vec<Item> {
     let links: Vec<Link> = items.windows(2).map(|pair| pair_link(text, pair)).collect();
     share_back(&mut items, &links);
+    for (n, link) in links.iter().enumerate().rev() {
+        let (before, after) = items.split_at_mut(n + 1);
+        if let (Link::And | Link::List, Some(a), Some(b)) = (link, before.last_mut(), after.first()) {
+            linked::share_part(text, a, b, context);
+        }
+    }
     inherit(&mut items, &links);
     let mut combined: Vec<Item> = Vec::new();
     let mut rest = items.into_iter().zip(links.into_iter().chain([Link::None])).peekable();
@@ -51,7 +59,12 @@ pub(super) fn combine(text: &Folded, mut items: Vec<Item>, context: &Context) ->
             keep_as_long(text, &mut combined, length, context);
             continue;
         }
-        if let Some(long) = from_for(text, &item, context).or_else(|| from_to_next(text, &item, context)) {
+        if link == Link::Range && rest.peek().is_some_and(|(next, _)| linked::corrects(text, next.to)) {
+            combined.push(item);
+            continue;
+        }
+        let long = for_until(text, &item, context).or_else(|| from_for(text, &item, context));
+        if let Some(long) = long.or_else(|| from_to_next(text, &item, context)) {
             while rest.next_if(|(next, _)| next.from < long.to).is_some() {}
             combined.push(long);
             continue;
@@ -62,19 +75,32 @@ pub(super) fn combine(text: &Folded, mut items: Vec<Item>, context: &Context) ->
             combined.push(joined);
             continue;
         }
-        if let Some(long) = for_until(text, &item, context) {
-            while rest.next_if(|(next, _)| next.from < long.to).is_some() {}
-            combined.push(long);
-            continue;
-        }
         combined.push(open::open(text, item, context));
     }
+    exclude(text, &mut combined);
     combined
+}
+
+/// Takes out what 以外 is said of, and what is listed before it.
+fn exclude(text: &Folded, items: &mut [Item]) {
+    let mut after: Option<usize> = None;
+    for item in items.iter_mut().rev() {
+        let listed = after.is_some_and(|from| is_listed(text, item.to, from));
+        if listed || linked::is_excluded(text, item.to) {
+            item.exprs.clear();
+            after = Some(item.from);
+        } else {
+            after = None;
+        }
+    }
 }
 
 fn pair_link(text: &Folded, pair: &[Item]) -> Link {
     let [a, b] = pair else { return Link::None };
-    link(text, a.to, b.from)
+    match link(text, a.to, b.from) {
+        Link::None => link(text, linked::skip_time(text, a.to), b.from),
+        link => link,
+    }
 }
 
 /// How the words between two positions join what ends and what begins there.
@@ -177,8 +203,9 @@ fn keep_as_long(text: &Folded, combined: &mut [Item], length: lengths::Length, c
 fn from_for(text: &Folded, item: &Item, context: &Context) -> Option<Item> {
     let (word, at) = text.any_at(text.skip_spaces(item.to), &["からの", "から", "~"])?;
     let length = lengths::japanese_length(text, text.skip_spaces(at))?;
-    let counts = length.marked || (length.unit != calendar::Unit::Day && word != "~");
-    let away = text.any_at(length.end, &["前", "後", "以内", "末"]).is_some();
+    let within = text.word_at(length.end, "以内");
+    let counts = length.marked || within.is_some() || (length.unit != calendar::Unit::Day && word != "~");
+    let away = text.any_at(length.end, &["前", "後", "末"]).is_some();
     // 2025年から2026年 ends with a year.
     let year = length.unit == calendar::Unit::Year && length.n > 100;
     if !counts || away || year {
@@ -191,7 +218,7 @@ fn from_for(text: &Folded, item: &Item, context: &Context) -> Option<Item> {
         }
         .into()
     });
-    Some(Item { to: length.end, exprs: exprs.collect(), ..item.clone() })
+    Some(Item { to: within.unwrap_or(length.end), exprs: exprs.collect(), ..item.clone() })
 }
 
 /// `11/24から翌日まで`, `15日から翌月10日`; what else comes after から in words of that kind is not read.
@@ -232,12 +259,13 @@ fn joined(text: &Folded, a: &Item, b: &Item, link: Link, context: &Context) -> O
     let (from, to) = match link {
         Link::Range => {
             // 先月より今月 compares, unless まで closes a period.
-            let than = text.word_at(text.skip_spaces(a.to), "より").is_some();
+            let than = text.any_at(text.skip_spaces(a.to), &["より", "以降"]).is_some();
             if than && text.word_at(text.skip_spaces(b.to), "まで").is_none() {
                 return None;
             }
             let from = text.word_before(a.from, "from").or(between).unwrap_or(a.from);
-            (from, text.any_at(text.skip_spaces(b.to), &["まで", "迄"]).map_or(b.to, |(_, end)| end))
+            let closed = |at: usize| text.any_at(text.skip_spaces(at), &["まで", "迄"]).map(|(_, end)| end);
+            (from, closed(b.to).or_else(|| closed(linked::skip_time(text, b.to))).unwrap_or(b.to))
         }
         Link::And if between.is_some() => (between?, b.to),
         Link::And => (a.from, text.any_at(b.to, &["の間", "のあいだ"])?.1),
@@ -265,12 +293,18 @@ fn or_so_long(period: &mut Expr, last: &[Expr]) {
 
 /// `昨日までの3日間`: so many days, the date the last.
 fn for_until(text: &Folded, item: &Item, context: &Context) -> Option<Item> {
-    let (_, at) = text.any_at(text.skip_spaces(item.to), &["までの", "迄の"])?;
-    let length = lengths::japanese_length(text, text.skip_spaces(at)).filter(|l| l.marked && l.n > 0)?;
+    let (word, at) = text.any_at(
+        text.skip_spaces(item.to),
+        &["までの", "迄の", "から過去", "より過去", "から直近", "から遡って", "からさかのぼって"],
+    )?;
+    let length = lengths::japanese_length(text, text.skip_spaces(at)).filter(|l| l.n > 0)?;
+    if !length.marked && word.ends_with('の') {
+        return None;
+    }
     let exprs = item.exprs.iter().map(|expr| {
         let back = |r: &Reading| {
             let end = r.end()?;
-            let start = calendar::days(calendar::shifted(end, length.unit, -length.n)?, 1)?;
+            let start = calendar::shifted(calendar::days(end, 1)?, length.unit, -length.n)?;
             Some(Reading::Range(start, end))
         };
         match expr.readings(context) {
@@ -316,12 +350,21 @@ fn span(a: &Expr, b: &Expr, context: &Context) -> (Vec<Reading>, Option<Refusal>
         Err(why) => return (Vec::new(), Some(why)),
     };
     let mut readings = Vec::new();
+    let mut none = None;
     for start in starts.iter().filter_map(|r| r.start()) {
         match b.ending_after(start, context) {
+            // 11/1〜31: only a smaller number goes on into the next month.
+            Ok(Some(last)) if is_pushed_on(a, b, start, last) => none = Some(Refusal::NoSuchDay),
             Ok(Some(last)) => readings.extend(last.end().map(|end| Reading::Range(start, end))),
             Ok(None) => {}
             Err(why) => return (Vec::new(), Some(why)),
         }
     }
-    (readings, None)
+    (readings, none)
+}
+
+fn is_pushed_on(a: &Expr, b: &Expr, start: chrono::NaiveDate, last: Reading) -> bool {
+    let days = matches!(a.part, Part::OfMonth(OfMonth::Day(_))) && b.month.is_none();
+    let greater = matches!(b.part, Part::OfMonth(OfMonth::Day(n)) if n > start.day());
+    days && greater && last.end().is_some_and(|end| end.month() != start.month())
 }

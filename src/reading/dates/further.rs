@@ -25,16 +25,20 @@ pub(super) fn further_days(text: &Folded, end: usize, first: &[Expr], context: &
     let mut lists = false;
     loop {
         let next = text.skip_spaces(at);
-        let range = text.any_at(next, &["~", "-", "から", "through ", "thru ", "until ", "to "]);
-        let list = text.any_at(next, &["and ", "& ", ", and ", ",", "or ", "・"]);
+        let range = text.any_at(next, &["~", "-", "ー", "から", "through ", "thru ", "until ", "to "]);
+        let list = text.any_at(next, &["and ", "& ", ", and ", ",", "or ", "・", "と"]);
         let (link, after) = match (range, list) {
             (Some((word, after)), _) if items.is_empty() => (word, after),
             (_, Some((word, after))) => (word, after),
             _ => break,
         };
-        let Some((day, to)) = bare_day(text, text.skip_spaces(after)) else { break };
+        let tightly = || if link == "," && text.is_japanese() { tight_day(text, after) } else { None };
+        let Some((day, to)) = bare_day(text, text.skip_spaces(after)).or_else(tightly) else { break };
         let spaced = next > at || link.len() > 1;
         if !ends_day(text, to, spaced) && link != "," {
+            break;
+        }
+        if link == "と" && text.at(to).is_some_and(|c| !"のにはとをで、。".contains(c)) {
             break;
         }
         // 12/30,31の.
@@ -61,6 +65,17 @@ fn bare_day(text: &Folded, i: usize) -> Option<(u32, usize)> {
     let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && !"/%:月日時".contains(c))
         && !(text.at(end).is_some_and(|c| ".,-".contains(c)) && text.at(end + 1).is_some_and(|c| c.is_ascii_digit()));
     (ends && (1..=31).contains(&day)).then_some((day, end))
+}
+
+/// `21` of 11/20,21,22の: more days follow, and then no unit or amount.
+fn tight_day(text: &Folded, i: usize) -> Option<(u32, usize)> {
+    let (day @ 1..=31, 1..=2, end) = numbers::digits_at(text, i)? else { return None };
+    let mut at = end;
+    while let Some((1..=31, 1..=2, next)) = text.word_at(at, ",").and_then(|at| numbers::digits_at(text, at)) {
+        at = next;
+    }
+    let said = text.at(at).is_none_or(|c| "のにはとをで、。".contains(c));
+    (at > end && said).then_some((day, end))
 }
 
 /// What follows does not make the number before it one of things.

@@ -10,7 +10,23 @@ use chrono::Datelike;
 const MONTH_COUNTERS: [&str; 7] = ["ヶ月", "か月", "カ月", "ケ月", "ヵ月", "ヵ月", "箇月"];
 
 /// What makes 10日 a length or a habit.
-const LENGTH_AFTER_DAYS: [&str; 34] = [
+const LENGTH_AFTER_DAYS: [&str; 50] = [
+    "券",
+    "用",
+    "パス",
+    "乗車",
+    "待ち",
+    "休み",
+    "休業",
+    "有効",
+    "保存",
+    "保証",
+    "コース",
+    "ツアー",
+    "熟成",
+    "程",
+    "続け",
+    "単位",
     "間",
     "前",
     "まえ",
@@ -47,7 +63,10 @@ const LENGTH_AFTER_DAYS: [&str; 34] = [
     "もの",
 ];
 /// What after a length says that it is no period: 3日間以内, 2週間ごと.
-const NO_PERIOD_AFTER: [&str; 18] = [
+const NO_PERIOD_AFTER: [&str; 21] = [
+    "ちょい",
+    "ちょっと",
+    "程",
     "以内",
     "以上",
     "以下",
@@ -68,7 +87,10 @@ const NO_PERIOD_AFTER: [&str; 18] = [
     "後",
 ];
 /// What before a length says that it is not the time up to today: 今後10日間.
-const NO_PAST_BEFORE: [&str; 14] = [
+const NO_PAST_BEFORE: [&str; 17] = [
+    "これからの",
+    "今後の",
+    "この先",
     "今後",
     "向こう",
     "次の",
@@ -124,7 +146,13 @@ pub(super) fn japanese_length(text: &Folded, i: usize) -> Option<Length> {
 /// 3日前, 2週間前の火曜日, 過去10日間, 10日間.
 pub(super) fn japanese(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     if let Some((word, at)) = text.any_at(i, &["過去", "直近", "最近", "ここ", "この"]) {
-        let length = japanese_length(text, japanese::skip_no(text, at))?;
+        let at = japanese::skip_no(text, at);
+        // ここ2〜3日: how many is not known.
+        let several = numbers::small_at(text, at).and_then(|(_, end)| text.any_at(end, &["~", "-", "、"]));
+        if let Some(length) = several.and_then(|(_, at)| japanese_length(text, at)) {
+            return Some(Atom::nothing(length.end));
+        }
+        let length = japanese_length(text, at)?;
         // この10日 may be a day.
         let counted = length.marked || word != "この" || length.unit != Unit::Day;
         return recent(length, context).filter(|_| counted && !ends_otherwise(text, length.end));
@@ -134,6 +162,8 @@ pub(super) fn japanese(text: &Folded, i: usize, context: &Context) -> Option<Ato
     if let Some((word, end)) = side {
         let by = if word == "後" { length.n } else { -length.n };
         let ages = length.unit == Unit::Year && length.n > 200;
+        let unnamed = ["締め日の", "締切の", "締切日の", "納品日の", "納期の", "期日の", "開始日の"];
+        let ages = ages || unnamed.iter().any(|w| text.word_before(i, w).is_some());
         let other = ages || numbers::vague_pair(text, i, "~-") || text.at(end).is_some_and(|c| "後半回々".contains(c));
         return if other { Some(Atom::nothing(end)) } else { away(text, end, length.unit, by, context) };
     }

@@ -12,6 +12,7 @@ mod frames;
 mod further;
 mod japanese;
 mod lengths;
+mod linked;
 mod open;
 mod written;
 
@@ -195,6 +196,8 @@ fn begins_date(c: char) -> bool {
             | '中'
             | '下'
             | '初'
+            | '末'
+            | '後'
             | '令'
             | '平'
             | '昭'
@@ -218,7 +221,7 @@ fn atom_at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     let atom = if c.is_ascii_alphabetic() {
         let word = text.before(i).is_none_or(|c| !c.is_ascii_alphanumeric());
         (word && english::may_begin(text, i))
-            .then(|| written::at(text, i, context).or_else(|| english::at(text, i, context)))
+            .then(|| written::at(text, i, context).or_else(|| japanese::named_year(text, i, context)).or_else(|| english::at(text, i, context)))
             .flatten()
     } else if c.is_ascii() {
         written::at(text, i, context)

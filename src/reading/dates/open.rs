@@ -2,7 +2,7 @@
 
 use chrono::NaiveDate;
 
-use super::Item;
+use super::{Item, linked};
 use super::expr::{Expr, Part};
 use crate::reading::fold::Folded;
 use crate::reading::{Context, Reading, numbers};
@@ -83,8 +83,15 @@ pub(super) fn open(text: &Folded, item: Item, context: &Context) -> Item {
     let suffix = if item.length.is_some() {
         None
     } else {
-        text.lookup(item.to, &SUFFIXES).or_else(|| text.lookup(at, &SUFFIXES))
+        // 昨日の朝から夕方まで is one day.
+        let same_day = |end: usize| linked::skip_time(text, end) > end || text.at(end).is_some_and(|c| c.is_ascii_digit());
+        let timed =
+            || text.lookup(linked::skip_time(text, item.to), &SUFFIXES).filter(|(_, end)| !same_day(*end));
+        text.lookup(item.to, &SUFFIXES).or_else(|| text.lookup(at, &SUFFIXES)).or_else(timed)
     };
+    if matches!(suffix, Some((Open::Until, _))) && linked::begins_unknown(text, item.from) {
+        return Item { exprs: Vec::new(), ..item };
+    }
     if let Some((open, to)) = suffix.filter(|_| text.any_at(at, &NOT_FROM).is_none()) {
         return opened(Item { to, ..item }, open, context);
     }

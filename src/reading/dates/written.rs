@@ -10,7 +10,10 @@ use crate::reading::{Context, Reading, numbers};
 const PLAUSIBLE: std::ops::RangeInclusive<u32> = 1900..=2199;
 
 /// What after 3/4 says that it is a fraction, a size or a ratio.
-const AFTER_FRACTION: [&str; 17] = [
+const AFTER_FRACTION: [&str; 20] = [
+    "の確率",
+    "の大きさ",
+    "に減",
     " of ",
     "サイズ",
     "カット",
@@ -39,16 +42,32 @@ pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
         let (year, 2, end) = numbers::digits_at(text, i + 1)? else { return None };
         return year_first(text, end, 2000 + year);
     }
-    if numbers::joins_left(text, i) || text.before(i).is_some_and(|c| "/#".contains(c)) || dash_joins(text, i) {
+    let joins = numbers::joins_left(text, i) && !is_next_cell(text, i);
+    if joins || text.before(i).is_some_and(|c| "/#".contains(c)) || dash_joins(text, i) {
         return None;
     }
     let (first, len, end) = numbers::digits_at(text, i)?;
     match len {
         8 => compact(text, first, end),
-        4 => year_first(text, end, first),
+        4 => year_first(text, end, first).or_else(|| {
+            let (month, day, after) = month_and_day(text, text.word_at(end, " ")?)?;
+            PLAUSIBLE.contains(&first).then(|| Atom::new(ymd(first, month, day), after))
+        }),
         1 | 2 => short(text, first, end, context),
         _ => None,
     }
+}
+
+/// A comma before it parts it from another date or a code: 11/20,11/21 and 0002,2026/11/20.
+fn is_next_cell(text: &Folded, i: usize) -> bool {
+    let (Some(','), Some((_, len, end))) = (text.before(i), numbers::digits_at(text, i)) else { return false };
+    let mut start = i - 1;
+    while text.before(start).is_some_and(|c| c.is_ascii_digit() || c == '/') {
+        start -= 1;
+    }
+    let dated = text.chars().get(start..i).is_some_and(|cell| cell.contains(&'/'));
+    let dashed = len == 4 && text.at(end) == Some('-');
+    dashed || (text.at(end) == Some('/') && (dated || len == 4))
 }
 
 /// A dash before that follows a digit or letter: telephone numbers, codes. A date before it is a range's first end.
@@ -84,6 +103,15 @@ fn year_first(text: &Folded, at: usize, year: u32) -> Option<Atom> {
     let letter = |end: usize| text.at(end).is_some_and(|c| c.is_ascii_alphanumeric()) && !time(end);
     if !goes_on(end) {
         let whole = separator != '.' && !letter(end);
+        // 2025/4〜9 ends with a month.
+        if let Some((last, 1..=2, to)) = text.word_at(end, "~").and_then(|at| numbers::digits_at(text, at))
+            && whole
+            && text.at(to).is_none_or(|c| "のにはをで、。 ".contains(c))
+        {
+            let of = |month| expr::of_month(i32::try_from(year).ok()?, month, OfMonth::Whole);
+            let months = of(month).zip(of(last)).filter(|_| month < last)?;
+            return Atom::one(Expr::given(Reading::Range(months.0.start()?, months.1.end()?)), to);
+        }
         return whole.then(|| Atom::new(Expr { part: Part::OfMonth(OfMonth::Whole), ..ymd(year, month, 1) }, end));
     }
     let (day, 1..=2, end) = numbers::digits_at(text, end + 1)? else { return None };
@@ -125,8 +153,17 @@ fn short(text: &Folded, first: u32, at: usize, context: &Context) -> Option<Atom
             let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && c != '/');
             (ends && is_day(second, third)).then(|| Atom::new(ymd(2000 + first, second, third), end))
         }
+        // 25/11/20: no year so old ends what anyone writes here.
+        Some((third, 2, end)) if separator == '/' && third < 22 && (23..40).contains(&first) && is_day(second, third) => {
+            let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && !"/-".contains(c));
+            ends.then(|| Atom::new(ymd(2000 + first, second, third), end))
+        }
         Some((year, 2, end)) if separator == '/' => with_year_last(text, first, second, 2000 + year, end, context),
         None if separator == '/' => month_day(text, first, second, end, context),
+        // 11-20(金): the weekday says that it is a day.
+        None if japanese::bracketed_weekday(text, end).is_some() && is_day(first, second) => {
+            Atom::one(Expr::in_month(None, Some(first), OfMonth::Day(second)), end)
+        }
         _ => None,
     }
 }
@@ -203,7 +240,11 @@ fn era_letter(text: &Folded, i: usize, era: Era, context: &Context) -> Option<At
     }
     let (n, 1..=2, at) = numbers::digits_at(text, i + 1)? else { return None };
     if let Some(end) = text.word_at(at, "年") {
-        let year = Year::Era(era, i32::try_from(n).ok()?);
+        let n = i32::try_from(n).ok()?;
+        if let Some(end) = text.word_at(end, "度") {
+            return Some(japanese::within_year(text, end, Year::Fiscal(era.year(n)?), context));
+        }
+        let year = Year::Era(era, n);
         return Some(japanese::within_year(text, end, year, context));
     }
     let separator = text.at(at).filter(|c| "./".contains(*c))?;

@@ -2,19 +2,24 @@
 //! are read by [`months`], weeks and weekdays by [`weeks`].
 
 mod months;
+mod same;
 mod weeks;
 
 use chrono::{Datelike, NaiveDate};
 
 pub(super) use self::months::{part_of_month, part_of_year, relative_month, within_year};
+pub(super) use self::same::said_twice;
 pub(super) use self::weeks::{bracketed_weekday, further_weekday, weekday_at, within_week};
 use super::calendar;
 use super::expr::{self, Expr, OfMonth, OfYear, Year};
+use super::frames::{self, Frame};
 use super::{Atom, lengths, written};
 use crate::reading::fold::Folded;
 use crate::reading::{Context, Reading, numbers};
 
-const DAYS: [(&str, i64); 24] = [
+const DAYS: [(&str, i64); 26] = [
+    ("先一昨日", -3),
+    ("昨昨日", -2),
     ("一昨々日", -3),
     ("一昨昨日", -3),
     ("さきおととい", -3),
@@ -66,8 +71,8 @@ const MONTH_PARTS: [(&str, OfMonth); 23] = [
     ("おわり", OfMonth::Last),
 ];
 /// What of [`MONTH_PARTS`] says a month by itself.
-const MONTH_PARTS_ALONE: [&str; 10] =
-    ["月初め", "月はじめ", "月初", "月頭", "月末日", "月末", "上旬", "初旬", "中旬", "下旬"];
+const MONTH_PARTS_ALONE: [&str; 11] =
+    ["末日", "月初め", "月はじめ", "月初", "月頭", "月末日", "月末", "上旬", "初旬", "中旬", "下旬"];
 const YEAR_PARTS: [(&str, OfYear); 12] = [
     ("年末", OfYear::Last),
     ("年始", OfYear::First),
@@ -94,7 +99,9 @@ const FEASTS: [(&str, (u32, u32)); 8] = [
     ("元旦", (1, 1)),
 ];
 /// Words that begin like a date and are none: vague, a habit, a thing, a name.
-const NO_DATES: [&str; 34] = [
+const NO_DATES: [&str; 36] = [
+    "末日締",
+    "末日払",
     "二十日大根",
     "廿日大根",
     "月末営業日",
@@ -141,7 +148,8 @@ pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     if let Some(end) = text.any_at(i, &NO_DATES).map(|(_, end)| end).or_else(|| months::nth_week(text, i)) {
         return Some(Atom::nothing(end));
     }
-    months::year(text, i, context)
+    same::next_or_last(text, i, context)
+        .or_else(|| months::year(text, i, context))
         .or_else(|| weeks::week(text, i, context))
         .or_else(|| months::month(text, i, context))
         .or_else(|| day_word(text, i, context))
@@ -150,6 +158,33 @@ pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
         .or_else(|| lengths::japanese(text, i, context))
         .or_else(|| months::numbered(text, i))
         .or_else(|| feast(text, i, None))
+}
+
+/// FY2025上期.
+pub(super) fn named_year(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    let (Frame::Year(year), end) = frames::named_year(text, i)? else { return None };
+    let at = skip_no(text, end);
+    text.lookup(at, &TERMS)?;
+    months::part_of_year(text, at, year, context)
+}
+
+/// What a period's own words say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Begins {
+    Year,
+    Month,
+    Week,
+}
+
+/// A year, or a month or week seen from today, begins at `i`: 去年, 先月, 今週.
+pub(super) fn begins(text: &Folded, i: usize, context: &Context) -> Option<Begins> {
+    if months::year_at(text, i, context).is_some() {
+        Some(Begins::Year)
+    } else if months::is_relative(text, i) {
+        Some(Begins::Month)
+    } else {
+        weeks::is_relative(text, i).then_some(Begins::Week)
+    }
 }
 
 /// The position after an optional の, spaces around it included.
@@ -186,6 +221,10 @@ fn edge(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     // 翌月末, 各月末: of another month than this one.
     if text.before(i).is_some_and(|c| "翌各隔毎".contains(c)) || follows_number(text, i) {
         return None;
+    }
+    let half = text.word_at(i, "後半").filter(|_| ["月前半と", "の前半と", "月前半、", "の前半、", "の前半・"].iter().any(|w| text.word_before(i, w).is_some()));
+    if let Some(end) = half {
+        return Atom::one(Expr::in_month(None, None, OfMonth::Half(1)), end);
     }
     if let Some((_, end)) = text.any_at(i, &MONTH_PARTS_ALONE) {
         let (part, _) = text.lookup(i, &MONTH_PARTS)?;

@@ -9,7 +9,10 @@ use crate::reading::dates::{Atom, english};
 use crate::reading::fold::Folded;
 use crate::reading::{Context, Reading};
 
-const WEEKS: [(&str, i64); 9] = [
+const WEEKS: [(&str, i64); 12] = [
+    ("前々週", -2),
+    ("来々週", 2),
+    ("来来週", 2),
     ("先々週", -2),
     ("先先週", -2),
     ("先週", -1),
@@ -26,7 +29,8 @@ const VAGUE_IN_WEEK: [&str; 7] = ["前半", "後半", "初め", "はじめ", "�
 pub(in crate::reading::dates) fn weekday_at(text: &Folded, i: usize) -> Option<(Weekday, usize)> {
     let weekday = kanji_weekday(text, i)?;
     let (_, end) = text.any_at(i + 1, &["曜日", "曜"])?;
-    Some((weekday, end))
+    // 土曜日曜 names two.
+    Some((weekday, if text.at(end) == Some('曜') { end - 1 } else { end }))
 }
 
 /// The one letter that stands for a weekday: 火.
@@ -38,6 +42,11 @@ pub(in crate::reading::dates) fn kanji_weekday(text: &Folded, i: usize) -> Optio
 pub(super) fn week(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     let (by, end) = text.lookup(i, &WEEKS)?;
     within_week(text, end, by, context)
+}
+
+/// 先週 and the like.
+pub(super) fn is_relative(text: &Folded, i: usize) -> bool {
+    text.lookup(i, &WEEKS).is_some()
 }
 
 /// After 先週 or 2週間前の: that week or what of it is meant.
@@ -58,6 +67,11 @@ pub(in crate::reading::dates) fn within_week(text: &Folded, end: usize, by: i64,
     }
     if let Some((_, end)) = text.any_at(at, &["今日", "同じ日", "同日", "同じ曜日"]) {
         return Atom::one(Expr::day(calendar::shifted(context.today, Unit::Week, by))?, end);
+    }
+    // 先週の月水金.
+    if let (Some(_), Some(_)) = (kanji_weekday(text, at), kanji_weekday(text, at + 1)) {
+        let end = if kanji_weekday(text, at + 2).is_some() { at + 3 } else { at + 2 };
+        return Some(Atom::nothing(end)).filter(|_| text.word_at(end, "さん").is_none());
     }
     let vague = text.any_at(at, &months::VAGUE_PARTS).or_else(|| text.any_at(at, &VAGUE_IN_WEEK));
     if let Some((_, end)) = vague {
@@ -88,14 +102,20 @@ fn is_kanji(c: char) -> bool {
 
 /// `(火)`, `(火曜日)`, `(Tue)`.
 pub(in crate::reading::dates) fn bracketed_weekday(text: &Folded, i: usize) -> Option<(Weekday, usize)> {
-    let at = text.skip_spaces(text.word_at(i, "(")?);
+    let (open, at) = text.any_at(i, &["(", "[", "【"])?;
+    let at = text.skip_spaces(at);
     let (weekday, end) = weekday_at(text, at)
         .or_else(|| kanji_weekday(text, at).map(|w| (w, at + 1)))
         .or_else(|| english::weekday_name(text, at))?;
     let end = text.word_at(end, ".").unwrap_or(end);
     // (火・祝).
     let end = text.any_at(end, &["・祝日", "・祝", "祝", "/祝"]).map_or(end, |(_, end)| end);
-    Some((weekday, text.word_at(text.skip_spaces(end), ")")?))
+    let close = match open {
+        "[" => "]",
+        "【" => "】",
+        _ => ")",
+    };
+    Some((weekday, text.word_at(text.skip_spaces(end), close)?))
 }
 
 pub(super) fn weekday(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
@@ -108,6 +128,10 @@ pub(super) fn weekday(text: &Folded, i: usize, context: &Context) -> Option<Atom
         return Atom::one(Expr::day(calendar::on_or_after(context.today.succ_opt()?, weekday))?, end);
     }
     if let Some((_, end)) = text.any_at(i, &["週末", "土日"]) {
+        // 金土日.
+        if text.at(i) == Some('土') && text.before(i).is_some_and(|c| "木金".contains(c)) {
+            return Some(Atom::nothing(end));
+        }
         return Atom::one(Part::Weekend.into(), end);
     }
     if let Some((part, end)) = months::nth(text, i) {
