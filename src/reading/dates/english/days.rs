@@ -57,17 +57,13 @@ pub(super) fn month_day(text: &Folded, i: usize, context: &Context) -> Option<At
         .filter(|(_, len, _)| *len <= 2)
         .map(|(day, _, end)| (day, suffix(text, end).unwrap_or(end)))
         .filter(|(_, end)| text.at(*end).is_none_or(|c| !c.is_ascii_alphanumeric() && !"/%".contains(c)))
-        .filter(|(_, end)| {
-            !(text.at(*end).is_some_and(|c| ",.:".contains(c)) && text.at(end + 1).is_some_and(|c| c.is_ascii_digit()))
-        })
+        .filter(|(_, end)| !goes_on(text, *end))
         .or_else(|| ordinal_at(text, text.word_at(at, "the ").unwrap_or(at)).filter(|(n, _)| at > end && *n > 0));
     if let Some((day, end)) = day {
         return Some(dated(text, month, day, end, context));
     }
-    // Nov 24/25 is more than is read here.
-    if let Some((_, 1..=2, after)) = numbers::digits_at(text, at)
-        && text.at(after) == Some('/')
-    {
+    // Nov 24hrs, Nov 24/7, Nov 24,600: not the whole month either.
+    if let Some((_, 1..=2, after)) = numbers::digits_at(text, at) {
         return Some(Atom::nothing(after));
     }
     let (frame, end) = frame_at(text, i, context)?;
@@ -77,6 +73,18 @@ pub(super) fn month_day(text: &Folded, i: usize, context: &Context) -> Option<At
     }
     let atom = Atom::new(frame.whole(context)?, end);
     Some(if year.is_some() { atom.sharing() } else { atom })
+}
+
+/// After the figures of a day: 24,600 and 24.5 and 24:30 are none, but 24,2026 has a year and 28,29 another day.
+fn goes_on(text: &Folded, end: usize) -> bool {
+    let Some(c) = text.at(end).filter(|c| ",.:".contains(*c)) else { return false };
+    let Some((n, len, after)) = numbers::digits_at(text, end + 1) else { return false };
+    let dated = match len {
+        4 => (1900..=2199).contains(&n),
+        2 => (1..=31).contains(&n),
+        _ => false,
+    };
+    !(c == ',' && dated && text.at(after).is_none_or(|c| !c.is_ascii_alphanumeric()))
 }
 
 /// Some months are words or names too; then something else must say that a month is meant: "in May", "March total".
@@ -152,7 +160,7 @@ fn lists_to_month(text: &Folded, mut end: usize) -> bool {
 }
 
 /// `st`, `nd`, `rd`, `th` after figures.
-fn suffix(text: &Folded, at: usize) -> Option<usize> {
+pub(super) fn suffix(text: &Folded, at: usize) -> Option<usize> {
     text.any_at(at, &["st", "nd", "rd", "th"])
         .filter(|(_, end)| text.at(*end).is_none_or(|c| !c.is_ascii_alphanumeric()))
         .filter(|_| text.before(at).is_some_and(|c| c.is_ascii_digit()))

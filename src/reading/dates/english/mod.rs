@@ -3,6 +3,7 @@
 
 mod counted;
 mod days;
+mod forms;
 mod periods;
 
 use std::collections::BTreeSet;
@@ -66,7 +67,11 @@ const ANNOUNCING: [&str; 22] = [
 ];
 
 /// Words that begin a date beside those of the tables.
-const FIRST_WORDS: [&str; 54] = [
+const FIRST_WORDS: [&str; 58] = [
+    "reiwa",
+    "heisei",
+    "showa",
+    "now",
     "a",
     "an",
     "the",
@@ -143,6 +148,9 @@ pub(super) fn may_begin(text: &Folded, i: usize) -> bool {
 pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     if numbers::joins_left(text, i) {
         return None;
+    }
+    if let Some(atom) = forms::at(text, i, context) {
+        return Some(atom);
     }
     if text.at(i).is_some_and(|c| c.is_ascii_digit()) {
         return counted::counted(text, i, context)
@@ -234,10 +242,12 @@ fn weekday(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     let sure = end - i > 4 || text.any_at(i, &["tue", "tues", "weds", "thu", "thur", "fri"]).is_some();
     let announced = ANNOUNCING.iter().any(|w| text.word_before(i, w).is_some());
     let listed = text
-        .any_at(text.skip_spaces(end), &["-", "~", "to ", "and ", "& ", ",", "/"])
+        .any_at(text.skip_spaces(end), &["-", "~", "to ", "through ", "thru ", "until ", "till ", "and ", "& ", ",", "/"])
         .is_some_and(|(_, next)| weekday_name(text, text.skip_spaces(next)).is_some());
     let listed = listed || weekday_ends(text, i) || (end - i < 6 && beside_short(text, i, end));
-    let thing = text.word_before(i, "black").is_some() || text.word_before(i, "good").is_some();
+    // "Mon: 3 boxes".
+    let listed = listed || text.at(end) == Some(':');
+    let thing = NAMED_WEEKDAYS.iter().any(|w| text.word_before(i, w).is_some());
     ((sure || announced || listed) && !thing).then(|| Atom::new(Expr::in_week(None, weekday), end))
 }
 
@@ -251,7 +261,7 @@ fn beside_short(text: &Folded, i: usize, end: usize) -> bool {
 /// A weekday and a separator stand before: the last of "Mon/Wed/Sat".
 fn weekday_ends(text: &Folded, i: usize) -> bool {
     let back = text.skip_spaces_back(i);
-    let separated = text.before(back).is_some_and(|c| ",/&".contains(c));
+    let separated = text.before(back).is_some_and(|c| ",/&-~".contains(c));
     let end = if separated { text.skip_spaces_back(back - 1) } else { back };
     separated && WEEKDAYS.iter().any(|(w, _)| text.word_before(end, w).is_some())
 }
@@ -278,6 +288,10 @@ fn day_named(text: &Folded, at: usize, weekday: Weekday, context: &Context) -> O
     atom.exprs.iter_mut().for_each(|e| e.weekday = Some(weekday));
     single.then_some(Atom { day_may_follow: false, ..atom })
 }
+
+/// What before a weekday makes it the name of another day: Black Friday.
+const NAMED_WEEKDAYS: [&str; 9] =
+    ["black", "good", "easter", "whit", "cyber", "super", "bank holiday", "ash", "palm"];
 
 // --- feasts and years
 
