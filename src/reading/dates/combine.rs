@@ -37,7 +37,7 @@ const RANGE: [&str; 16] = [
     "から、",
 ];
 const AND: [&str; 4] = ["と", "and", "&", "および"];
-const LIST: [&str; 10] = ["、", "や", "か", "・", ", and ", ",", "or", "または", "とか", "及び"];
+const LIST: [&str; 12] = ["、", "や", "か", "・", ", and ", ",", "or", "または", "とか", "及び", "/", "+"];
 
 /// Puts together what belongs together.
 pub(super) fn combine(text: &Folded, mut items: Vec<Item>, context: &Context) -> Vec<Item> {
