@@ -4,7 +4,7 @@ use chrono::Datelike;
 
 use super::calendar;
 use super::expr::{Expr, OfMonth, OfYear, Part, Year, nearness, of_month};
-use super::{Item, japanese, lengths, open, span_of};
+use super::{Item, japanese, lengths, open, span_of, written};
 use crate::reading::fold::Folded;
 use crate::reading::{Context, Reading, Refusal};
 
@@ -82,7 +82,7 @@ fn link(text: &Folded, end: usize, begin: usize) -> Link {
     let at = text.skip_spaces(end);
     let leads =
         |words: &[&str]| words.iter().any(|w| text.word_at(at, w).is_some_and(|e| text.skip_spaces(e) == begin));
-    if leads(&RANGE) {
+    if leads(&RANGE) || (leads(&["/"]) && written::ends_interval(text, begin)) {
         Link::Range
     } else if leads(&AND) {
         Link::And
@@ -135,7 +135,8 @@ fn inherit(items: &mut [Item], links: &[Link]) {
                     expr.take_from(source);
                 }
             }
-            if filled.len() < before.len() && filled.len() == 1 {
+            let open = item.exprs.iter().all(|e| e.month.is_none());
+            if filled.len() < before.len() && filled.len() == 1 && open {
                 // 11/3 and 5: both orders of 11/3 pass on their month.
                 let Some(own) = item.exprs.first() else { continue };
                 filled = before

@@ -44,7 +44,7 @@ pub(super) fn further_days(text: &Folded, end: usize, first: &[Expr], context: &
         // 12/30,31の.
         let tight = next == at && text.skip_spaces(after) == after && text.is_japanese();
         let said = text.at(to).is_none_or(|c| "のにはとをで、。".contains(c));
-        lists = link == "," && !(tight && said) && !closes_list(text, at, to, day, &items);
+        lists = link == "," && !(tight && said) && !closes_list(text, at, to, day, items.last().map_or(first, |i: &Item| &i.exprs));
         let from = text.skip_spaces(after);
         let mut expr = Expr::in_month(None, None, OfMonth::Day(day));
         // Nov 16-20, 2026.
@@ -78,15 +78,15 @@ fn ends_range(text: &Folded, end: usize) -> bool {
 }
 
 /// The last of days in rising order that nothing follows: "Dec 1, 8, 15", "Nov 28,29".
-fn closes_list(text: &Folded, at: usize, to: usize, day: u32, before: &[Item]) -> bool {
-    let number = |item: &Item| match item.exprs.first().map(|e| &e.part) {
-        Some(Part::OfMonth(OfMonth::Day(n))) => Some(*n),
-        _ => None,
-    };
+fn closes_list(text: &Folded, at: usize, to: usize, day: u32, before: &[Expr]) -> bool {
     let tight = text.at(at + 1).is_some_and(|c| c.is_ascii_digit());
-    let rising = before.last().and_then(number).map_or(tight, |last| last < day);
-    let ends = text.at(to).is_none_or(|c| ".;:)\n".contains(c)) || (tight && ends_day(text, to, true));
-    rising && ends
+    // "Nov 3, 12" alone may have twelve of something; of three numbers the last two are of a kind.
+    let next = |n: u32| if tight { n < day } else { n + 1 == day };
+    let rising = matches!(before, [Expr { part: Part::OfMonth(OfMonth::Day(n)), month, .. }, ..]
+        if next(*n) || (month.is_none() && *n < day));
+    let ends = text.at(to).is_none_or(|c| ".;:)\n".contains(c));
+    let goes_on = text.at(text.skip_spaces(to)).is_some_and(|c| c.is_ascii_alphabetic()) && ends_day(text, to, true);
+    rising && (ends || (tight && goes_on))
 }
 
 /// What follows does not make the number before it one of things.

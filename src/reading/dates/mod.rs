@@ -278,7 +278,8 @@ fn resolve(exprs: &[Expr], context: &Context) -> Meaning<Reading> {
         }
     }
     // Fiscal and calendar parts of a year stand among each other; 12/3 and 3/12 do not.
-    if exprs.len() > 1 && exprs.iter().all(|e| matches!(e.part, Part::OfYear(_))) {
+    let dated = |e: &Expr| e.month.is_some() && e.year.is_some();
+    if exprs.len() > 1 && exprs.iter().all(|e| matches!(e.part, Part::OfYear(_)) || dated(e)) {
         readings.sort_by_key(|r| expr::nearness(*r, context.today));
     }
     among(readings).unwrap_or(Meaning::Refused(refusal.unwrap_or(Refusal::NoSuchDay)))

@@ -1,10 +1,12 @@
 //! Dates in figures, of both languages: 2026-11-24, 20261124, 12/3, 3/4/2026, R8.11.24, Q1.
 
+use chrono::Datelike;
+
 use super::era::Era;
 use super::expr::{Expr, OfMonth, Part, Year};
-use super::{Atom, expr, frames, japanese};
+use super::{Atom, frames, japanese};
 use crate::reading::fold::Folded;
-use crate::reading::{Context, Reading, numbers};
+use crate::reading::{Context, numbers};
 
 /// Years that four figures can mean.
 const PLAUSIBLE: std::ops::RangeInclusive<u32> = 1900..=2199;
@@ -39,7 +41,8 @@ pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
         let (year, 2, end) = numbers::digits_at(text, i + 1)? else { return None };
         return year_first(text, end, 2000 + year);
     }
-    if numbers::joins_left(text, i) || text.before(i).is_some_and(|c| "/#".contains(c)) || dash_joins(text, i) {
+    let joins = text.before(i).is_some_and(|c| "/#".contains(c)) && !ends_interval(text, i);
+    if numbers::joins_left(text, i) || joins || dash_joins(text, i) {
         return None;
     }
     let (first, len, end) = numbers::digits_at(text, i)?;
@@ -49,6 +52,13 @@ pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
         1 | 2 => short(text, first, end, context),
         _ => None,
     }
+}
+
+/// The second date of 2026-11-03/2026-11-05.
+pub(super) fn ends_interval(text: &Folded, i: usize) -> bool {
+    let back = |n: usize| i.checked_sub(n).and_then(|at| text.at(at));
+    let year = numbers::digits_at(text, i).is_some_and(|(_, len, end)| len == 4 && text.at(end) == Some('-'));
+    year && back(1) == Some('/') && back(4) == Some('-') && back(2).is_some_and(|c| c.is_ascii_digit())
 }
 
 /// A dash before that follows a digit or letter: telephone numbers, codes. A date before it is a range's first end.
@@ -89,10 +99,11 @@ fn year_first(text: &Folded, at: usize, year: u32) -> Option<Atom> {
     let (day, 1..=2, end) = numbers::digits_at(text, end + 1)? else { return None };
     let another = text.at(end + 1).is_some_and(|c| c.is_ascii_digit()) && !spans_to_year(text, end + 1);
     // 2026/11/24-01 is a number of something, 2026/11/24-26 a range.
-    let later = numbers::digits_at(text, end + 1).is_some_and(|(d, len, _)| len == 2 && d > day && d < 32);
+    let later = numbers::digits_at(text, end + 1)
+        .is_some_and(|(d, len, _)| (len == 2 || text.at(end + 1) != Some('0')) && d > day && d < 32);
     let dashed = text.at(end) == Some('-') && another && !later && separator != '-';
     let part = letter(end) || dashed || (text.at(end) == Some(separator) && another);
-    (!part).then(|| Atom { day_may_follow: separator != '-', ..Atom::new(ymd(year, month, day), end) })
+    (!part).then(|| Atom { day_may_follow: separator != '-' || text.at(end) != Some('-'), ..Atom::new(ymd(year, month, day), end) })
 }
 
 /// Four figures: the other end of 2026/11/1-2026/11/10.
@@ -107,6 +118,7 @@ fn short(text: &Folded, first: u32, at: usize, context: &Context) -> Option<Atom
     let (second, len, end) = numbers::digits_at(text, next)?;
     if separator == '/' && len == 4 && (1..=12).contains(&first) && PLAUSIBLE.contains(&second) {
         let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && !"/-".contains(c));
+        let ends = ends || begins_range(text, end);
         return ends.then(|| Atom::new(Expr { part: Part::OfMonth(OfMonth::Whole), ..ymd(second, first, 1) }, end));
     }
     if len > 2 {
@@ -120,12 +132,12 @@ fn short(text: &Folded, first: u32, at: usize, context: &Context) -> Option<Atom
             let dated = PLAUSIBLE.contains(&year) && is_near_day(second, first) && ends;
             dated.then(|| Atom::new(ymd(year, second, first), end))
         }
-        Some((year, 4, end)) if PLAUSIBLE.contains(&year) => with_year_last(text, first, second, year, end, context),
+        Some((year, 4, end)) if PLAUSIBLE.contains(&year) => with_year_last(text, first, second, year, end),
         Some((third, 2, end)) if separator == '/' && text.is_japanese() => {
             let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && c != '/');
             (ends && is_day(second, third)).then(|| Atom::new(ymd(2000 + first, second, third), end))
         }
-        Some((year, 2, end)) if separator == '/' => with_year_last(text, first, second, 2000 + year, end, context),
+        Some((year, 2, end)) if separator == '/' => with_year_last(text, first, second, 2000 + year, end),
         None if separator == '/' => month_day(text, first, second, end, context),
         _ => None,
     }
@@ -140,20 +152,27 @@ fn is_near_day(month: u32, day: u32) -> bool {
     (1..=12).contains(&month) && (1..=39).contains(&day)
 }
 
+/// `-11/15/2026` after a date with its year last: the other end.
+fn begins_range(text: &Folded, at: usize) -> bool {
+    let Some((_, 1..=2, end)) = text.word_at(at, "-").and_then(|at| numbers::digits_at(text, at)) else { return false };
+    text.at(end) == Some('/')
+}
+
 /// 3/4/2026: month/day or day/month, both where both are dates; what has happened first.
-fn with_year_last(text: &Folded, first: u32, second: u32, year: u32, end: usize, context: &Context) -> Option<Atom> {
-    if text.at(end).is_some_and(|c| c.is_ascii_alphanumeric() || "/-".contains(c)) {
+fn with_year_last(text: &Folded, first: u32, second: u32, year: u32, end: usize) -> Option<Atom> {
+    if text.at(end).is_some_and(|c| c.is_ascii_alphanumeric() || "/-".contains(c)) && !begins_range(text, end) {
         return None;
     }
     let day = |month, day| chrono::NaiveDate::from_ymd_opt(i32::try_from(year).ok()?, month, day);
     let mut days: Vec<_> = [day(first, second), day(second, first)].into_iter().flatten().collect();
-    days.sort_by_key(|d| expr::nearness(Reading::Day(*d), context.today));
     days.dedup();
     if days.is_empty() {
         let dated = is_near_day(first, second) || is_near_day(second, first);
         return dated.then(|| Atom::new(ymd(year, first, second), end));
     }
-    Atom::one(Part::Given(days.into_iter().map(Reading::Day).collect()).into(), end)
+    // The order of month and day stays known, so that it can be the same at both ends of a range.
+    let exprs = days.into_iter().map(|d| ymd(year, d.month(), d.day())).collect();
+    Some(Atom { exprs, ..Atom::nothing(end) }.sharing())
 }
 
 /// 12/3: in a sentence without Japanese also the third of December's other order.

@@ -56,7 +56,7 @@ pub(super) fn month_day(text: &Folded, i: usize, context: &Context) -> Option<At
     let day = numbers::digits_at(text, at)
         .filter(|(_, len, _)| *len <= 2)
         .map(|(day, _, end)| (day, suffix(text, end).unwrap_or(end)))
-        .filter(|(_, end)| text.at(*end).is_none_or(|c| !c.is_ascii_alphanumeric() && !"/%".contains(c)))
+        .filter(|(_, end)| text.at(*end).is_none_or(|c| !c.is_ascii_alphanumeric() && c != '%'))
         .filter(|(_, end)| !goes_on(text, *end))
         .or_else(|| ordinal_at(text, text.word_at(at, "the ").unwrap_or(at)).filter(|(n, _)| at > end && *n > 0));
     if let Some((day, end)) = day {
@@ -77,11 +77,11 @@ pub(super) fn month_day(text: &Folded, i: usize, context: &Context) -> Option<At
 
 /// After the figures of a day: 24,600 and 24.5 and 24:30 are none, but 24,2026 has a year and 28,29 another day.
 fn goes_on(text: &Folded, end: usize) -> bool {
-    let Some(c) = text.at(end).filter(|c| ",.:".contains(*c)) else { return false };
+    let Some(c) = text.at(end).filter(|c| ",.:/".contains(*c)) else { return false };
     let Some((n, len, after)) = numbers::digits_at(text, end + 1) else { return false };
     let dated = match len {
         4 => (1900..=2199).contains(&n),
-        2 => (1..=31).contains(&n),
+        1 | 2 => (1..=31).contains(&n),
         _ => false,
     };
     !(c == ',' && dated && text.at(after).is_none_or(|c| !c.is_ascii_alphanumeric()))
