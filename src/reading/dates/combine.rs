@@ -4,7 +4,7 @@ use chrono::Datelike;
 
 use super::calendar;
 use super::expr::{Expr, OfMonth, OfYear, Part, Year, nearness, of_month};
-use super::{Item, japanese, lengths, open, span_of, written};
+use super::{Item, english, japanese, lengths, open, span_of, written};
 use crate::reading::fold::Folded;
 use crate::reading::{Context, Reading, Refusal};
 
@@ -41,7 +41,12 @@ const LIST: [&str; 12] = ["、", "や", "か", "・", ", and ", ",", "or", "ま�
 
 /// Puts together what belongs together.
 pub(super) fn combine(text: &Folded, mut items: Vec<Item>, context: &Context) -> Vec<Item> {
-    let links: Vec<Link> = items.windows(2).map(|pair| pair_link(text, pair)).collect();
+    let mut links: Vec<Link> = items.windows(2).map(|pair| pair_link(text, pair)).collect();
+    for (link, item) in links.iter_mut().zip(&items) {
+        if *link == Link::Range && english::corrects(text, item.from, item.to) {
+            *link = Link::List;
+        }
+    }
     share_back(&mut items, &links);
     inherit(&mut items, &links);
     let mut combined: Vec<Item> = Vec::new();

@@ -13,6 +13,7 @@ mod further;
 mod japanese;
 mod lengths;
 mod open;
+mod said_twice;
 mod written;
 
 use std::ops::Range;
@@ -84,6 +85,7 @@ impl Atom {
 /// The dates of a folded text, each with its place in that.
 pub(super) fn read(text: &Folded, context: &Context) -> Vec<(Range<usize>, Found)> {
     let items = combine::combine(text, scan(text, context), context);
+    let items = said_twice::merged(text, items, context);
     items
         .into_iter()
         .filter(|item| !item.exprs.is_empty())

@@ -43,7 +43,8 @@ const SUFFIXES: [(&str, Open); 23] = [
     (" and earlier", Open::Until),
     ("から", Open::Since),
 ];
-const PREFIXES: [(&str, Open); 24] = [
+const PREFIXES: [(&str, Open); 25] = [
+    ("til", Open::Until),
     ("on or after", Open::Since),
     ("on and after", Open::Since),
     ("no earlier than", Open::Since),

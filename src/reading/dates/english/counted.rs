@@ -107,8 +107,10 @@ fn ahead(n: i64, unit: Unit, end: usize, context: &Context) -> Option<Atom> {
 fn ago(text: &Folded, n: i64, unit: Unit, end: usize, context: &Context) -> Option<Atom> {
     let by = n.checked_neg()?;
     let day = calendar::shifted(context.today, unit, by);
-    if let Some(end) = text.word_at(text.skip_spaces(end), "today") {
-        return Atom::one(Expr::day(day)?, end);
+    if let Some((away, end)) =
+        text.lookup(text.skip_spaces(end), &[("today", 0), ("yesterday", -1), ("tomorrow", 1)])
+    {
+        return Atom::one(Expr::day(calendar::days(day?, away))?, end);
     }
     if unit == Unit::Day {
         return Atom::one(Expr::day(day)?, end);

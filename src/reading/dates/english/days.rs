@@ -102,6 +102,9 @@ fn is_month_name(text: &Folded, i: usize, end: usize) -> bool {
     let announced = ANNOUNCING.iter().any(|w| text.word_before(i, w).is_some()) && (!name || !weak || closed);
     let listed = text.any_at(next, &["-", "~", "to ", "and ", "through ", "or "]);
     let listed = listed.is_some_and(|(_, next)| frames::month_at(text, text.skip_spaces(next)).is_some());
+    if super::periods::is_verb_may(text, i) && !["in", "since", "until", "by"].iter().any(|w| text.word_before(i, w).is_some()) {
+        return false;
+    }
     let books = text.any_at(next, &["books", "calendar", "edition", "issue"]).is_some();
     let alone = i == 0 && text.at(next).is_none();
     !books && (sure || announced || listed || alone || text.any_at(next, &REPORTED).is_some())

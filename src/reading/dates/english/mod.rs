@@ -170,6 +170,7 @@ pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
         .or_else(|| periods::to_date(text, i, context))
         .or_else(|| periods::this_day(text, i, context))
         .or_else(|| periods::week_of(text, i, context))
+        .or_else(|| now(text, i, context))
         .or_else(|| periods::part_of_frame(text, i, context))
         .or_else(|| periods::edge(text, i, context))
         .or_else(|| counted::recent(text, i, context))
@@ -191,6 +192,15 @@ pub(super) fn holds_another(text: &Folded, i: usize) -> bool {
     text.any_at(at, &HOLDING).is_some()
         || periods::WEEK_OF.iter().any(|w| text.word_at(at, w).is_some())
         || counted::from(text, i)
+}
+
+/// "From January until now": today, where it ends a period or begins one.
+fn now(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    let end = text.word_at(i, "now")?;
+    let ends = ["until", "till", "til", "to", "through", "up to", "up until"];
+    let begins = text.word_before(i, "between").is_some() && text.word_at(text.skip_spaces(end), "and ").is_some();
+    let said = begins || ends.iter().any(|w| text.word_before(i, w).is_some());
+    if said { Atom::one(Expr::day(Some(context.today))?, end) } else { None }
 }
 
 fn the(text: &Folded, i: usize) -> usize {
@@ -216,6 +226,9 @@ pub(super) fn weekday_beside(text: &Folded, end: usize) -> Option<(Weekday, usiz
 /// "Tuesday", "Tuesday last week", "Tuesday, Nov 24", "Tuesday the 24th", "Friday week".
 fn weekday(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     let (weekday, end) = weekday_name(text, i)?;
+    if let Some(atom) = bare_day(text, end, weekday) {
+        return Some(atom);
+    }
     let dot = if text.at(end) == Some('.') && end - i <= 5 { end + 1 } else { end };
     let at = text.skip_spaces(text.word_at(text.skip_spaces(dot), ",").unwrap_or(dot));
     if let Some(day) = day_named(text, at, weekday, context).filter(|_| at > end) {
@@ -249,6 +262,16 @@ fn weekday(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     let listed = listed || text.at(end) == Some(':');
     let thing = NAMED_WEEKDAYS.iter().any(|w| text.word_before(i, w).is_some());
     ((sure || announced || listed) && !thing).then(|| Atom::new(Expr::in_week(None, weekday), end))
+}
+
+/// "Friday 27": a number that ends the words and counts nothing.
+fn bare_day(text: &Folded, end: usize, weekday: Weekday) -> Option<Atom> {
+    let at = text.skip_spaces(end);
+    // Few sell 27 of a thing that they do not name, many sell two.
+    let (day @ 13..=31, 2, after) = numbers::digits_at(text, at).filter(|_| at > end)? else { return None };
+    let closed = text.at(after).is_none_or(|c| c == ')');
+    let expr = Expr { weekday: Some(weekday), ..Expr::in_month(None, None, OfMonth::Day(day)) };
+    closed.then(|| Atom::new(expr, after))
 }
 
 /// The next of "Mon Wed Fri" or the one before is a short name too.
@@ -292,6 +315,21 @@ fn day_named(text: &Folded, at: usize, weekday: Weekday, context: &Context) -> O
 /// What before a weekday makes it the name of another day: Black Friday.
 const NAMED_WEEKDAYS: [&str; 9] =
     ["black", "good", "easter", "whit", "cyber", "super", "bank holiday", "ash", "palm"];
+
+/// "Move it from Nov 24 to Nov 23", "compare June to April": an old date and a new one, or two to compare.
+pub(super) fn corrects(text: &Folded, from: usize, to: usize) -> bool {
+    const VERBS: [&str; 26] = [
+        "move", "moved", "moving", "change", "changed", "changing", "correct", "corrected", "fix", "fixed", "update",
+        "updated", "shift", "shifted", "reschedule", "rescheduled", "postpone", "postponed", "amend", "amended",
+        "switch", "switched", "rename", "delayed", "compare", "compared",
+    ];
+    if text.word_at(text.skip_spaces(to), "to").is_none() {
+        return false;
+    }
+    // In the same sentence, not far before it.
+    let clause = (from.saturating_sub(60)..from).rev().take_while(|i| text.at(*i).is_some_and(|c| !".;\n".contains(c)));
+    clause.into_iter().any(|i| text.any_at(i, &VERBS).is_some())
+}
 
 // --- feasts and years
 

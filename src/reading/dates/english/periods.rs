@@ -249,6 +249,12 @@ pub(super) fn sided(text: &Folded, i: usize, context: &Context) -> Option<Atom> 
         }
     }
     let (by, at) = text.lookup(i, &frames::SIDES)?;
+    if let Some(atom) = sided_feast(text, at, by, context) {
+        return Some(atom);
+    }
+    if is_verb_may(text, at) {
+        return Some(Atom::nothing(text.word_at(at, "may")?));
+    }
     if let Some((weekday, end)) = weekday_name(text, at) {
         return last_of_month(text, by, weekday, end, context)
             .or_else(|| Atom::one(sided_weekday(by, weekday, context)?, end));
@@ -275,14 +281,18 @@ pub(super) fn within(text: &Folded, frame: Frame, end: usize, context: &Context)
                 .then(|| Atom::new(Expr::in_month(year, Some(month), OfMonth::Day(day)), end))
         }
         Frame::Year(year) => {
-            // "Last year's Q3", "last year's Christmas".
-            let at = text.skip_spaces(text.word_at(end, "'s")?);
+            // "Last year's Q3", "last year's Christmas", "last year on Nov 24", "last year in November".
+            let at = text.any_at(on, &["in ", "the "]).map_or(on, |(_, at)| at);
+            if at == end {
+                return None;
+            }
             if let Some((n, end)) = written::quarter(text, at) {
                 return Some(Atom::systems(Some(year), |s| OfYear::Quarter(n, s), end));
             }
             let atom = month_day(text, at, context).or_else(|| feast(text, at, context))?;
+            let free = atom.exprs.iter().all(|e| e.year.is_none());
             let exprs = atom.exprs.into_iter().map(|e| Expr { year: Some(year), ..e }).collect();
-            Some(Atom { exprs, ..Atom::nothing(atom.end) })
+            free.then(|| Atom { exprs, ..Atom::nothing(atom.end) })
         }
         _ => None,
     }
@@ -325,6 +335,36 @@ fn sided_weekday(by: i64, weekday: Weekday, context: &Context) -> Option<Expr> {
         _ => None,
     };
     Some(Expr { week, ..Part::Given(days.into_iter().map(Reading::Day).collect()).into() })
+}
+
+/// "Last Christmas", "next New Year's Eve".
+fn sided_feast(text: &Folded, at: usize, by: i64, context: &Context) -> Option<Atom> {
+    let atom = feast(text, at, context)?;
+    let today = context.today;
+    let day = |year: Option<i32>| {
+        let expr = Expr { year: year.map(Year::Calendar), ..atom.exprs.first()?.clone() };
+        expr.readings(context).ok()?.first()?.start()
+    };
+    let this = day(Some(today.year()))?;
+    let found = match by {
+        0 => Some(this),
+        ..0 if this < today => Some(this),
+        ..0 => day(today.year().checked_sub(1)),
+        _ if this > today => Some(this),
+        _ => day(today.year().checked_add(1)),
+    };
+    Atom::one(Expr::day(found)?, atom.end)
+}
+
+/// "This may be wrong": not the month.
+pub(super) fn is_verb_may(text: &Folded, i: usize) -> bool {
+    const VERBS: [&str; 45] = [
+        "be", "not", "have", "has", "take", "takes", "want", "need", "order", "or may", "or not", "and may", "also", "well", "come", "go", "get",
+        "give", "make", "help", "cause", "change", "require", "contain", "include", "happen", "mean", "differ", "look",
+        "seem", "become", "still", "only", "never", "even", "just", "i", "we", "you", "he", "she", "they", "rain",
+        "work", "fail",
+    ];
+    text.word_at(i, "may").is_some_and(|end| text.any_at(text.skip_spaces(end), &VERBS).is_some())
 }
 
 /// "Last Friday of last month".
