@@ -79,6 +79,10 @@ pub(super) fn combine(text: &Folded, mut items: Vec<Item>, context: &Context) ->
 
 fn pair_link(text: &Folded, pair: &[Item]) -> Link {
     let [a, b] = pair else { return Link::None };
+    // ~yesterday~ today: struck out.
+    if text.before(a.from) == Some('~') && text.at(a.to) == Some('~') && text.at(a.to + 1) == Some(' ') {
+        return Link::None;
+    }
     link(text, a.to, b.from)
 }
 

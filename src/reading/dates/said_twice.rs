@@ -91,7 +91,7 @@ fn stands(text: &Folded, a: &Item, b: &Item) -> Option<Beside> {
     // A date with its month, or "the 27th"; a weekday only beside a week.
     let dated = b.exprs.iter().all(|e| beside::is_day(e) && (e.month.is_some() || e.year.is_none()))
         && !b.exprs.iter().any(|e| matches!(e.part, Part::Given(_)));
-    let fits = ((relative || named) && dated) || (week && weekday_alone(&b.exprs));
+    let fits = ((relative || named) && dated) || ((week || relative) && weekday_alone(&b.exprs));
     let at = text.skip_spaces(a.to);
     if !fits {
         let inside = text.word_at(at, "(").filter(|at| text.skip_spaces(*at) == b.from && !weekday_alone(&b.exprs))?;
@@ -111,5 +111,6 @@ fn stands(text: &Folded, a: &Item, b: &Item) -> Option<Beside> {
         return Some(Beside::Perhaps(b.to));
     }
     let said = text.any_at(b.from, &["the "]).is_some() || text.any_at(a.from, &["last ", "this ", "next "]).is_some();
-    (relative && said && at == b.from && at > a.to).then_some(Beside::Apart(a.from))
+    let beside = relative && at == b.from && at > a.to;
+    beside.then_some(if said && dated { Beside::Apart(a.from) } else { Beside::Perhaps(b.to) })
 }

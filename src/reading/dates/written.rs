@@ -6,10 +6,13 @@ use super::era::Era;
 use super::expr::{Expr, OfMonth, Part, Year};
 use super::{Atom, frames, japanese};
 use crate::reading::fold::Folded;
-use crate::reading::{Context, numbers};
+use crate::reading::{Context, numbers, units};
 
 /// Years that four figures can mean.
 const PLAUSIBLE: std::ops::RangeInclusive<u32> = 1900..=2199;
+
+/// What before eight figures says that they number something.
+const CODES: [&str; 10] = ["sku", "ref", "no.", "#", "order", "invoice", "item", "code", "lot", "id"];
 
 /// What after 3/4 says that it is a fraction, a size or a ratio.
 const AFTER_FRACTION: [&str; 17] = [
@@ -47,9 +50,9 @@ pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     }
     let (first, len, end) = numbers::digits_at(text, i)?;
     match len {
-        8 => compact(text, first, end),
+        8 => compact(text, i, first, end),
         4 => year_first(text, end, first),
-        1 | 2 => short(text, first, end, context),
+        1 | 2 => short(text, i, first, end, context),
         _ => None,
     }
 }
@@ -77,17 +80,32 @@ fn ymd(year: u32, month: u32, day: u32) -> Expr {
 }
 
 /// 20261124; other numbers of eight figures are no dates.
-fn compact(text: &Folded, value: u32, end: usize) -> Option<Atom> {
+fn compact(text: &Folded, i: usize, value: u32, end: usize) -> Option<Atom> {
     let (year, month, day) = (value / 10_000, value / 100 % 100, value % 100);
     let real = chrono::NaiveDate::from_ymd_opt(i32::try_from(year).ok()?, month, day).is_some();
-    let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && !"-/,.".contains(c));
+    let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && !"-/".contains(c));
+    let figures = text.at(end).is_some_and(|c| ",.".contains(c)) && text.at(end + 1).is_some_and(|c| c.is_ascii_digit());
+    let coded = CODES.iter().any(|w| text.word_before(i, w).is_some());
+    let ends = ends && !figures && !coded;
     (PLAUSIBLE.contains(&year) && real && ends).then(|| Atom::new(ymd(year, month, day), end))
 }
 
 /// After a year: `-11-24`, `/11/24`, `.11.24`, `/11`.
 fn year_first(text: &Folded, at: usize, year: u32) -> Option<Atom> {
-    let separator = text.at(at).filter(|c| "-/.".contains(*c) && PLAUSIBLE.contains(&year))?;
-    let (month, 1..=2, end) = numbers::digits_at(text, at + 1)? else { return None };
+    let spaced = text.word_at(at, " / ").map(|next| ('/', next)).filter(|(_, next)| spaced_day(text, *next));
+    let (separator, next) = spaced.or_else(|| text.at(at).map(|c| (c, at + 1)))?;
+    if !"-/.".contains(separator) || !PLAUSIBLE.contains(&year) {
+        return None;
+    }
+    let (month, 1..=2, end) = numbers::digits_at(text, next)? else { return None };
+    if let (true, Some((_, day))) = (spaced.is_some(), spaced.and(text.any_at(end, &[" / "]))) {
+        let (day, 1..=2, end) = numbers::digits_at(text, day)? else { return None };
+        return Some(Atom::new(ymd(year, month, day), end));
+    }
+    // 2025/26 is a season or a fiscal year.
+    if separator == '/' && month > 12 && month == (year + 1) % 100 {
+        return Some(Atom::nothing(end));
+    }
     let goes_on = |end: usize| text.at(end) == Some(separator) && text.at(end + 1).is_some_and(|c| c.is_ascii_digit());
     // 2026-11-24T10:30 goes on with the time.
     let time = |end: usize| text.at(end) == Some('t') && text.at(end + 1).is_some_and(|c| c.is_ascii_digit());
@@ -106,13 +124,19 @@ fn year_first(text: &Folded, at: usize, year: u32) -> Option<Atom> {
     (!part).then(|| Atom { day_may_follow: separator != '-' || text.at(end) != Some('-'), ..Atom::new(ymd(year, month, day), end) })
 }
 
+/// `11 / 24` after `2026 / `.
+fn spaced_day(text: &Folded, at: usize) -> bool {
+    let month = numbers::digits_at(text, at).filter(|(_, len, _)| *len <= 2);
+    month.is_some_and(|(.., end)| text.word_at(end, " / ").is_some_and(|at| numbers::digits_at(text, at).is_some()))
+}
+
 /// Four figures: the other end of 2026/11/1-2026/11/10.
 fn spans_to_year(text: &Folded, at: usize) -> bool {
     numbers::digits_at(text, at).is_some_and(|(year, len, _)| len == 4 && PLAUSIBLE.contains(&year))
 }
 
 /// 12/3, 3/4/2026, 11/24/26, 10/2026, 11-24-2026.
-fn short(text: &Folded, first: u32, at: usize, context: &Context) -> Option<Atom> {
+fn short(text: &Folded, i: usize, first: u32, at: usize, context: &Context) -> Option<Atom> {
     let spaced = text.any_at(at, &[" / "]).map(|(_, next)| ('/', next));
     let (separator, next) = spaced.or_else(|| text.at(at).filter(|c| "-/.".contains(*c)).map(|c| (c, at + 1)))?;
     let (second, len, end) = numbers::digits_at(text, next)?;
@@ -128,7 +152,8 @@ fn short(text: &Folded, first: u32, at: usize, context: &Context) -> Option<Atom
     match third {
         // 24.11.2026 is written where the day stands first.
         Some((year, 4, end)) if separator == '.' => {
-            let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && c != '.');
+            let goes_on = text.at(end) == Some('.') && text.at(end + 1).is_some_and(|c| c.is_ascii_digit());
+            let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric()) && !goes_on;
             let dated = PLAUSIBLE.contains(&year) && is_near_day(second, first) && ends;
             dated.then(|| Atom::new(ymd(year, second, first), end))
         }
@@ -138,7 +163,7 @@ fn short(text: &Folded, first: u32, at: usize, context: &Context) -> Option<Atom
             (ends && is_day(second, third)).then(|| Atom::new(ymd(2000 + first, second, third), end))
         }
         Some((year, 2, end)) if separator == '/' => with_year_last(text, first, second, 2000 + year, end),
-        None if separator == '/' => month_day(text, first, second, end, context),
+        None if separator == '/' => month_day(text, i, first, second, end, context),
         _ => None,
     }
 }
@@ -176,11 +201,11 @@ fn with_year_last(text: &Folded, first: u32, second: u32, year: u32, end: usize)
 }
 
 /// 12/3: in a sentence without Japanese also the third of December's other order.
-fn month_day(text: &Folded, first: u32, second: u32, end: usize, context: &Context) -> Option<Atom> {
+fn month_day(text: &Folded, i: usize, first: u32, second: u32, end: usize, context: &Context) -> Option<Atom> {
     let next = text.at(end);
     let goes_on = next.is_some_and(|c| c.is_ascii_alphabetic() || "/%".contains(c))
         || (next == Some('.') && text.at(end + 1).is_some_and(|c| c.is_ascii_digit()));
-    let ratio = (first, second) == (24, 7) || text.any_at(end, &AFTER_FRACTION).is_some() || super::counted(text, end);
+    let ratio = fraction(text, i, first, second, end) || (first, second) == (24, 7) || text.any_at(end, &AFTER_FRACTION).is_some() || super::counted(text, end);
     if goes_on || ratio {
         return None;
     }
@@ -205,6 +230,24 @@ fn month_day(text: &Folded, first: u32, second: u32, end: usize, context: &Conte
         }
         None => Some(Atom { exprs, day_may_follow: true, ..Atom::nothing(end) }),
     }
+}
+
+/// 1/2 price, 3/4 inch, 9 3/4 mugs, rated 4/5, 9/10 customers, 2/10 net 30, exp 03/27: parts, marks, terms, other months.
+fn fraction(text: &Folded, i: usize, first: u32, second: u32, end: usize) -> bool {
+    const AFTER: [&str; 13] = [
+        "price", "inch", "inches", "cup", "cups", "pint", "mile", "miles", "full", "size", "scale", "customers", "people",
+    ];
+    const BEFORE: [&str; 12] =
+        ["rated", "rating", "score", "scored", "exp", "expires", "expiry", "best before", "ref", "sku", "page", "step"];
+    let mixed = text.before(i) == Some(' ')
+        && text.before(i - 1).is_some_and(|c| c.is_ascii_digit())
+        && first < second
+        && matches!(second, 2 | 3 | 4 | 8)
+        && units::plural_at(text, text.skip_spaces(end)).is_some();
+    mixed
+        || (first < second && second <= 16 && text.any_at(text.skip_spaces(end), &AFTER).is_some())
+        || text.any_at(text.skip_spaces(end), &["net ", "eom"]).is_some()
+        || BEFORE.iter().any(|w| text.word_before(i, w).or_else(|| text.word_before(text.word_before(i, ":")?, w)).is_some())
 }
 
 /// `12/3` after a year.

@@ -106,8 +106,17 @@ fn is_month_name(text: &Folded, i: usize, end: usize) -> bool {
         return false;
     }
     let books = text.any_at(next, &["books", "calendar", "edition", "issue"]).is_some();
+    let listed = listed || follows_month(text, i);
     let alone = i == 0 && text.at(next).is_none();
     !books && (sure || announced || listed || alone || text.any_at(next, &REPORTED).is_some())
+}
+
+/// A month and a separator stand before: the last of Oct-Dec.
+fn follows_month(text: &Folded, i: usize) -> bool {
+    let back = text.skip_spaces_back(i);
+    let separated = text.before(back).is_some_and(|c| "-~/&,".contains(c));
+    let end = if separated { text.skip_spaces_back(back - 1) } else { back };
+    separated && frames::MONTHS.iter().any(|(w, _)| text.word_before(end, w).is_some())
 }
 
 pub(super) fn dated(text: &Folded, month: u32, day: u32, end: usize, context: &Context) -> Atom {
