@@ -25,7 +25,7 @@ pub(super) fn further_days(text: &Folded, end: usize, first: &[Expr], context: &
     let mut lists = false;
     loop {
         let next = text.skip_spaces(at);
-        let range = text.any_at(next, &["~", "-", "から", "through ", "thru ", "until ", "to "]);
+        let range = text.any_at(next, &["~", "-", "から", "through ", "thru ", "until ", "till ", "to "]);
         let list = text.any_at(next, &["and ", "& ", ", and ", ",", "or ", "・", "/", "+"]);
         let (link, after) = match (range, list) {
             (Some((word, after)), _) if items.is_empty() => (word, after),

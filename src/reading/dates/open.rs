@@ -43,7 +43,10 @@ const SUFFIXES: [(&str, Open); 23] = [
     (" and earlier", Open::Until),
     ("から", Open::Since),
 ];
-const PREFIXES: [(&str, Open); 25] = [
+const PREFIXES: [(&str, Open); 28] = [
+    ("since about", Open::SincePast),
+    ("since around", Open::SincePast),
+    ("since approx.", Open::SincePast),
     ("til", Open::Until),
     ("on or after", Open::Since),
     ("on and after", Open::Since),

@@ -86,7 +86,9 @@ fn compact(text: &Folded, i: usize, value: u32, end: usize) -> Option<Atom> {
     let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && !"-/".contains(c));
     let figures = text.at(end).is_some_and(|c| ",.".contains(c)) && text.at(end + 1).is_some_and(|c| c.is_ascii_digit());
     let coded = CODES.iter().any(|w| text.word_before(i, w).is_some());
-    let ends = ends && !figures && !coded;
+    // ¥20261124, "20261124 yen".
+    let amount = text.before(i) == Some('¥') || units::currency_at(text, text.skip_spaces(end));
+    let ends = ends && !figures && !coded && !amount;
     (PLAUSIBLE.contains(&year) && real && ends).then(|| Atom::new(ymd(year, month, day), end))
 }
 
@@ -162,7 +164,10 @@ fn short(text: &Folded, i: usize, first: u32, at: usize, context: &Context) -> O
             let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && c != '/');
             (ends && is_day(second, third)).then(|| Atom::new(ymd(2000 + first, second, third), end))
         }
-        Some((year, 2, end)) if separator == '/' => with_year_last(text, first, second, 2000 + year, end),
+        // 12/31/99 is no year to come.
+        Some((year, 2, end)) if separator == '/' => {
+            with_year_last(text, first, second, if year < 70 { 2000 } else { 1900 } + year, end)
+        }
         None if separator == '/' => month_day(text, i, first, second, end, context),
         _ => None,
     }

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use chrono::Weekday;
 
 use self::days::{dated, day_month, month_day, ordinal};
-use super::expr::{Expr, OfMonth, OfYear, Part};
+use super::expr::{Expr, OfMonth, OfYear, Part, Year};
 use super::frames::{self, Frame, frame_at};
 use super::{Atom, calendar, written};
 use crate::reading::fold::Folded;
@@ -67,7 +67,11 @@ const ANNOUNCING: [&str; 22] = [
 ];
 
 /// Words that begin a date beside those of the tables.
-const FIRST_WORDS: [&str; 58] = [
+const FIRST_WORDS: [&str; 62] = [
+    "latter",
+    "final",
+    "opening",
+    "closing",
     "reiwa",
     "heisei",
     "showa",
@@ -170,6 +174,7 @@ pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
         .or_else(|| periods::to_date(text, i, context))
         .or_else(|| periods::this_day(text, i, context))
         .or_else(|| periods::week_of(text, i, context))
+        .or_else(|| counted::ended(text, i, context))
         .or_else(|| now(text, i, context))
         .or_else(|| periods::part_of_frame(text, i, context))
         .or_else(|| periods::edge(text, i, context))
@@ -269,7 +274,8 @@ fn bare_day(text: &Folded, end: usize, weekday: Weekday) -> Option<Atom> {
     let at = text.skip_spaces(end);
     // Few sell 27 of a thing that they do not name, many sell two.
     let (day @ 13..=31, 2, after) = numbers::digits_at(text, at).filter(|_| at > end)? else { return None };
-    let closed = text.at(after).is_none_or(|c| c == ')');
+    let next = text.any_at(text.skip_spaces(after), &["and ", "& ", "/", ", "]).map(|(_, at)| at);
+    let closed = text.at(after).is_none_or(|c| c == ')') || next.is_some_and(|at| weekday_name(text, at).is_some());
     let expr = Expr { weekday: Some(weekday), ..Expr::in_month(None, None, OfMonth::Day(day)) };
     closed.then(|| Atom::new(expr, after))
 }
@@ -383,10 +389,21 @@ fn named_year(text: &Folded, i: usize) -> Option<Atom> {
         "compared ",
     ];
     let next = text.skip_spaces(end);
+    let listed = text
+        .any_at(next, &[", and ", ", ", "and ", "& ", "vs. ", "vs ", "versus "])
+        .and_then(|(_, at)| frames::named_year(text, at))
+        .is_some_and(|(_, after)| !crate::reading::units::plural_at(text, text.skip_spaces(after)).is_some());
+    let announced = announced || ["vs", "versus", "vs."].iter().any(|w| text.word_before(i, w).is_some());
+    if listed && matches!(year, Year::Calendar(2000..=2049)) {
+        return Some(Atom::new(Expr::in_year(Some(year), OfYear::Whole), end));
+    }
     // "In 2025 boxes" counts; "for 2000 to 0002" is a price.
     let firm = ["in", "since", "during", "until", "year"].iter().any(|w| text.word_before(i, w).is_some());
     let counts = crate::reading::units::plural_at(text, next).is_some() && text.any_at(next, &FOLLOWING).is_none();
     let firm = firm && !counts && text.at(end) == Some(' ') && text.at(next).is_some_and(|c| c.is_ascii_alphabetic());
+    let code = |at: usize| text.at(at) == Some('0') && numbers::digits_at(text, at).is_some_and(|(_, len, _)| len == 4);
+    let from_code = text.word_at(next, "from ").is_some_and(|at| text.at(at).is_some_and(|c| c.is_ascii_digit()));
+    let firm = firm || (code(next) && next > end) || from_code;
     let closed =
         firm || text.at(next).is_none_or(|c| !c.is_ascii_alphanumeric()) || text.any_at(next, &FOLLOWING).is_some();
     let price = text.word_before(i, "for").is_some()
