@@ -243,9 +243,8 @@ fn looked_up(clause: &Clause<'_>) -> Part {
 fn narrowed(clause: &Clause<'_>, taken: &impl Fn(usize) -> bool, of_nobody: bool) -> Vec<Range<usize>> {
     let Clause { message, tokens, lang } = *clause;
     let compares = [Term::AtLeast, Term::AtMost, Term::Below, Term::Above].iter().any(|term| clause.says(*term));
-    let counts = |t: &Token| {
-        matches!(t.kind, Kind::Amount(_) | Kind::Quantity(_)) || (compares && t.kind == Kind::Number)
-    };
+    let counts =
+        |t: &Token| matches!(t.kind, Kind::Amount(_) | Kind::Quantity(_)) || (compares && t.kind == Kind::Number);
     let counted = tokens.iter().enumerate().filter(|(_, t)| counts(t)).map(|(i, _)| i..i + 1);
     let is_goods = |t: &Token| lexicon::is_goods(&t.low);
     // "who bought lanterns?": of nobody's purchases, what else is named is what was bought.

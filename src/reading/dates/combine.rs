@@ -4,7 +4,7 @@ use chrono::Datelike;
 
 use super::calendar;
 use super::expr::{Expr, OfMonth, OfYear, Part, Year, nearness, of_month};
-use super::{Item, japanese, lengths, linked, open, span_of};
+use super::{Item, english, japanese, lengths, linked, open, span_of, written};
 use crate::reading::fold::Folded;
 use crate::reading::{Context, Reading, Refusal};
 
@@ -39,11 +39,16 @@ const RANGE: [&str; 18] = [
     "から、",
 ];
 const AND: [&str; 4] = ["と", "and", "&", "および"];
-const LIST: [&str; 10] = ["、", "や", "か", "・", ", and ", ",", "or", "または", "とか", "及び"];
+const LIST: [&str; 12] = ["、", "や", "か", "・", ", and ", ",", "or", "または", "とか", "及び", "/", "+"];
 
 /// Puts together what belongs together.
 pub(super) fn combine(text: &Folded, mut items: Vec<Item>, context: &Context) -> Vec<Item> {
-    let links: Vec<Link> = items.windows(2).map(|pair| pair_link(text, pair)).collect();
+    let mut links: Vec<Link> = items.windows(2).map(|pair| pair_link(text, pair)).collect();
+    for (link, item) in links.iter_mut().zip(&items) {
+        if *link == Link::Range && english::corrects(text, item.from, item.to) {
+            *link = Link::List;
+        }
+    }
     share_back(&mut items, &links);
     for (n, link) in links.iter().enumerate().rev() {
         let (before, after) = items.split_at_mut(n + 1);
@@ -97,6 +102,10 @@ fn exclude(text: &Folded, items: &mut [Item]) {
 
 fn pair_link(text: &Folded, pair: &[Item]) -> Link {
     let [a, b] = pair else { return Link::None };
+    // ~yesterday~ today: struck out.
+    if text.before(a.from) == Some('~') && text.at(a.to) == Some('~') && text.at(a.to + 1) == Some(' ') {
+        return Link::None;
+    }
     match link(text, a.to, b.from) {
         Link::None => link(text, linked::skip_time(text, a.to), b.from),
         link => link,
@@ -108,7 +117,7 @@ fn link(text: &Folded, end: usize, begin: usize) -> Link {
     let at = text.skip_spaces(end);
     let leads =
         |words: &[&str]| words.iter().any(|w| text.word_at(at, w).is_some_and(|e| text.skip_spaces(e) == begin));
-    if leads(&RANGE) {
+    if leads(&RANGE) || (leads(&["/"]) && written::ends_interval(text, begin)) {
         Link::Range
     } else if leads(&AND) {
         Link::And
@@ -161,7 +170,8 @@ fn inherit(items: &mut [Item], links: &[Link]) {
                     expr.take_from(source);
                 }
             }
-            if filled.len() < before.len() && filled.len() == 1 {
+            let open = item.exprs.iter().all(|e| e.month.is_none());
+            if filled.len() < before.len() && filled.len() == 1 && open {
                 // 11/3 and 5: both orders of 11/3 pass on their month.
                 let Some(own) = item.exprs.first() else { continue };
                 filled = before

@@ -152,7 +152,8 @@ impl Expr {
             Part::Weekend if self.week.is_none() => {
                 calendar::monday(start).and_then(calendar::weekend).map(range).into_iter().collect()
             }
-            Part::OfMonth(part) if self.month.is_none() => (0..4)
+            // 11/1〜31 does not go on to the next 31st: only an end smaller than the start lies in the next month.
+            Part::OfMonth(part) if self.month.is_none() => (0..last_month_tried(*part, start))
                 .filter_map(|by| {
                     let first = calendar::months(start.with_day(1)?, by)?;
                     of_month(first.year(), first.month(), *part)
@@ -254,6 +255,11 @@ impl Expr {
             _ => None,
         }
     }
+}
+
+/// How many months from a day on can hold the end of a period.
+fn last_month_tried(part: OfMonth, start: NaiveDate) -> i64 {
+    if matches!(part, OfMonth::Day(day) if day >= start.day()) { 1 } else { 4 }
 }
 
 /// The month in which the fiscal year begins.

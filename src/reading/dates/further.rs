@@ -3,7 +3,7 @@
 use super::expr::{Expr, OfMonth, Part};
 use super::{Item, counted, frames, japanese};
 use crate::reading::fold::Folded;
-use crate::reading::{Context, numbers};
+use crate::reading::{Context, numbers, units};
 
 /// The further days of 先週の月〜金.
 fn further_weekdays(text: &Folded, mut end: usize) -> Vec<Item> {
@@ -25,8 +25,8 @@ pub(super) fn further_days(text: &Folded, end: usize, first: &[Expr], context: &
     let mut lists = false;
     loop {
         let next = text.skip_spaces(at);
-        let range = text.any_at(next, &["~", "-", "ー", "から", "through ", "thru ", "until ", "to "]);
-        let list = text.any_at(next, &["and ", "& ", ", and ", ",", "or ", "・", "と"]);
+        let range = text.any_at(next, &["~", "-", "ー", "から", "through ", "thru ", "until ", "till ", "to "]);
+        let list = text.any_at(next, &["and ", "& ", ", and ", ",", "or ", "・", "と", "/", "+"]);
         let (link, after) = match (range, list) {
             (Some((word, after)), _) if items.is_empty() => (word, after),
             (_, Some((word, after))) => (word, after),
@@ -35,7 +35,11 @@ pub(super) fn further_days(text: &Folded, end: usize, first: &[Expr], context: &
         let tightly = || if link == "," && text.is_japanese() { tight_day(text, after) } else { None };
         let Some((day, to)) = bare_day(text, text.skip_spaces(after)).or_else(tightly) else { break };
         let spaced = next > at || link.len() > 1;
-        if !ends_day(text, to, spaced) && link != "," {
+        let ends = match range {
+            Some(_) if items.is_empty() => ends_range(text, to),
+            _ => ends_day(text, to, spaced) || link == ",",
+        };
+        if !ends {
             break;
         }
         if link == "と" && text.at(to).is_some_and(|c| !"のにはとをで、。".contains(c)) {
@@ -44,7 +48,9 @@ pub(super) fn further_days(text: &Folded, end: usize, first: &[Expr], context: &
         // 12/30,31の.
         let tight = next == at && text.skip_spaces(after) == after && text.is_japanese();
         let said = text.at(to).is_none_or(|c| "のにはとをで、。".contains(c));
-        lists = link == "," && !(tight && said);
+        lists = link == ","
+            && !(tight && said)
+            && !closes_list(text, at, to, day, items.last().map_or(first, |i: &Item| &i.exprs));
         let from = text.skip_spaces(after);
         let mut expr = Expr::in_month(None, None, OfMonth::Day(day));
         // Nov 16-20, 2026.
@@ -62,8 +68,12 @@ pub(super) fn further_days(text: &Folded, end: usize, first: &[Expr], context: &
 
 fn bare_day(text: &Folded, i: usize) -> Option<(u32, usize)> {
     let (day, 1..=2, end) = numbers::digits_at(text, i)? else { return None };
-    let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && !"/%:月日時".contains(c))
-        && !(text.at(end).is_some_and(|c| ".,-".contains(c)) && text.at(end + 1).is_some_and(|c| c.is_ascii_digit()));
+    let end = ["st", "nd", "rd", "th"].iter().find_map(|s| text.word_at(end, s)).unwrap_or(end);
+    let figures = text.at(end + 1).is_some_and(|c| c.is_ascii_digit());
+    let another = figures && text.at(end) == Some(',') && numbers::digits_at(text, end + 1).is_some_and(|n| n.1 <= 2);
+    // 3-5: 4 boxes; but 10:30.
+    let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && !"%月日時".contains(c))
+        && !(text.at(end).is_some_and(|c| ".,-:/".contains(c)) && figures && !another);
     (ends && (1..=31).contains(&day)).then_some((day, end))
 }
 
@@ -76,6 +86,24 @@ fn tight_day(text: &Folded, i: usize) -> Option<(u32, usize)> {
     }
     let said = text.at(at).is_none_or(|c| "のにはとをで、。".contains(c));
     (at > end && said).then_some((day, end))
+}
+
+/// The end of a range counts something only when a thing that is counted follows: "Nov 3 to 10 from Sato" is ten days.
+fn ends_range(text: &Folded, end: usize) -> bool {
+    let next = text.skip_spaces(end);
+    !counted(text, end) && (next == end || units::plural_at(text, next).is_none() || ends_day(text, end, true))
+}
+
+/// The last of days in rising order that nothing follows: "Dec 1, 8, 15", "Nov 28,29".
+fn closes_list(text: &Folded, at: usize, to: usize, day: u32, before: &[Expr]) -> bool {
+    let tight = text.at(at + 1).is_some_and(|c| c.is_ascii_digit());
+    // "Nov 3, 12" alone may have twelve of something; of three numbers the last two are of a kind.
+    let next = |n: u32| if tight { n < day } else { n + 1 == day };
+    let rising = matches!(before, [Expr { part: Part::OfMonth(OfMonth::Day(n)), month, .. }, ..]
+        if next(*n) || (month.is_none() && *n < day));
+    let ends = text.at(to).is_none_or(|c| ".;:)\n".contains(c));
+    let goes_on = text.at(text.skip_spaces(to)).is_some_and(|c| c.is_ascii_alphabetic()) && ends_day(text, to, true);
+    rising && (ends || (tight && goes_on))
 }
 
 /// What follows does not make the number before it one of things.

@@ -14,6 +14,7 @@ mod japanese;
 mod lengths;
 mod linked;
 mod open;
+mod said_twice;
 mod written;
 
 use std::ops::Range;
@@ -85,6 +86,7 @@ impl Atom {
 /// The dates of a folded text, each with its place in that.
 pub(super) fn read(text: &Folded, context: &Context) -> Vec<(Range<usize>, Found)> {
     let items = combine::combine(text, scan(text, context), context);
+    let items = said_twice::merged(text, items, context);
     items
         .into_iter()
         .filter(|item| !item.exprs.is_empty())
@@ -221,7 +223,11 @@ fn atom_at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     let atom = if c.is_ascii_alphabetic() {
         let word = text.before(i).is_none_or(|c| !c.is_ascii_alphanumeric());
         (word && english::may_begin(text, i))
-            .then(|| written::at(text, i, context).or_else(|| japanese::named_year(text, i, context)).or_else(|| english::at(text, i, context)))
+            .then(|| {
+                written::at(text, i, context)
+                    .or_else(|| japanese::named_year(text, i, context))
+                    .or_else(|| english::at(text, i, context))
+            })
             .flatten()
     } else if c.is_ascii() {
         written::at(text, i, context)
@@ -281,7 +287,8 @@ fn resolve(exprs: &[Expr], context: &Context) -> Meaning<Reading> {
         }
     }
     // Fiscal and calendar parts of a year stand among each other; 12/3 and 3/12 do not.
-    if exprs.len() > 1 && exprs.iter().all(|e| matches!(e.part, Part::OfYear(_))) {
+    let dated = |e: &Expr| e.month.is_some() && e.year.is_some();
+    if exprs.len() > 1 && exprs.iter().all(|e| matches!(e.part, Part::OfYear(_)) || dated(e)) {
         readings.sort_by_key(|r| expr::nearness(*r, context.today));
     }
     among(readings).unwrap_or(Meaning::Refused(refusal.unwrap_or(Refusal::NoSuchDay)))

@@ -2,8 +2,8 @@
 
 use chrono::NaiveDate;
 
-use super::{Item, linked};
 use super::expr::{Expr, Part};
+use super::{Item, linked};
 use crate::reading::fold::Folded;
 use crate::reading::{Context, Reading, numbers};
 
@@ -43,7 +43,11 @@ const SUFFIXES: [(&str, Open); 23] = [
     (" and earlier", Open::Until),
     ("から", Open::Since),
 ];
-const PREFIXES: [(&str, Open); 24] = [
+const PREFIXES: [(&str, Open); 28] = [
+    ("since about", Open::SincePast),
+    ("since around", Open::SincePast),
+    ("since approx.", Open::SincePast),
+    ("til", Open::Until),
     ("on or after", Open::Since),
     ("on and after", Open::Since),
     ("no earlier than", Open::Since),
@@ -84,9 +88,9 @@ pub(super) fn open(text: &Folded, item: Item, context: &Context) -> Item {
         None
     } else {
         // 昨日の朝から夕方まで is one day.
-        let same_day = |end: usize| linked::skip_time(text, end) > end || text.at(end).is_some_and(|c| c.is_ascii_digit());
-        let timed =
-            || text.lookup(linked::skip_time(text, item.to), &SUFFIXES).filter(|(_, end)| !same_day(*end));
+        let same_day =
+            |end: usize| linked::skip_time(text, end) > end || text.at(end).is_some_and(|c| c.is_ascii_digit());
+        let timed = || text.lookup(linked::skip_time(text, item.to), &SUFFIXES).filter(|(_, end)| !same_day(*end));
         text.lookup(item.to, &SUFFIXES).or_else(|| text.lookup(at, &SUFFIXES)).or_else(timed)
     };
     if matches!(suffix, Some((Open::Until, _))) && linked::begins_unknown(text, item.from) {

@@ -1,13 +1,18 @@
 //! Dates in figures, of both languages: 2026-11-24, 20261124, 12/3, 3/4/2026, R8.11.24, Q1.
 
+use chrono::Datelike;
+
 use super::era::Era;
 use super::expr::{Expr, OfMonth, Part, Year};
 use super::{Atom, expr, frames, japanese};
 use crate::reading::fold::Folded;
-use crate::reading::{Context, Reading, numbers};
+use crate::reading::{Context, Reading, numbers, units};
 
 /// Years that four figures can mean.
 const PLAUSIBLE: std::ops::RangeInclusive<u32> = 1900..=2199;
+
+/// What before eight figures says that they number something.
+const CODES: [&str; 10] = ["sku", "ref", "no.", "#", "order", "invoice", "item", "code", "lot", "id"];
 
 /// What after 3/4 says that it is a fraction, a size or a ratio.
 const AFTER_FRACTION: [&str; 20] = [
@@ -42,18 +47,19 @@ pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
         let (year, 2, end) = numbers::digits_at(text, i + 1)? else { return None };
         return year_first(text, end, 2000 + year);
     }
-    let joins = numbers::joins_left(text, i) && !is_next_cell(text, i);
-    if joins || text.before(i).is_some_and(|c| "/#".contains(c)) || dash_joins(text, i) {
+    let joins = text.before(i).is_some_and(|c| "/#".contains(c)) && !ends_interval(text, i);
+    let joined = numbers::joins_left(text, i) && !is_next_cell(text, i);
+    if joined || joins || dash_joins(text, i) {
         return None;
     }
     let (first, len, end) = numbers::digits_at(text, i)?;
     match len {
-        8 => compact(text, first, end),
+        8 => compact(text, i, first, end),
         4 => year_first(text, end, first).or_else(|| {
             let (month, day, after) = month_and_day(text, text.word_at(end, " ")?)?;
             PLAUSIBLE.contains(&first).then(|| Atom::new(ymd(first, month, day), after))
         }),
-        1 | 2 => short(text, first, end, context),
+        1 | 2 => short(text, i, first, end, context),
         _ => None,
     }
 }
@@ -68,6 +74,13 @@ fn is_next_cell(text: &Folded, i: usize) -> bool {
     let dated = text.chars().get(start..i).is_some_and(|cell| cell.contains(&'/'));
     let dashed = len == 4 && text.at(end) == Some('-');
     dashed || (text.at(end) == Some('/') && (dated || len == 4))
+}
+
+/// The second date of 2026-11-03/2026-11-05.
+pub(super) fn ends_interval(text: &Folded, i: usize) -> bool {
+    let back = |n: usize| i.checked_sub(n).and_then(|at| text.at(at));
+    let year = numbers::digits_at(text, i).is_some_and(|(_, len, end)| len == 4 && text.at(end) == Some('-'));
+    year && back(1) == Some('/') && back(4) == Some('-') && back(2).is_some_and(|c| c.is_ascii_digit())
 }
 
 /// A dash before that follows a digit or letter: telephone numbers, codes. A date before it is a range's first end.
@@ -86,17 +99,35 @@ fn ymd(year: u32, month: u32, day: u32) -> Expr {
 }
 
 /// 20261124; other numbers of eight figures are no dates.
-fn compact(text: &Folded, value: u32, end: usize) -> Option<Atom> {
+fn compact(text: &Folded, i: usize, value: u32, end: usize) -> Option<Atom> {
     let (year, month, day) = (value / 10_000, value / 100 % 100, value % 100);
     let real = chrono::NaiveDate::from_ymd_opt(i32::try_from(year).ok()?, month, day).is_some();
-    let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && !"-/,.".contains(c));
+    let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && !"-/".contains(c));
+    let figures =
+        text.at(end).is_some_and(|c| ",.".contains(c)) && text.at(end + 1).is_some_and(|c| c.is_ascii_digit());
+    let coded = CODES.iter().any(|w| text.word_before(i, w).is_some());
+    // ¥20261124, "20261124 yen".
+    let amount = text.before(i) == Some('¥') || units::currency_at(text, text.skip_spaces(end));
+    let ends = ends && !figures && !coded && !amount;
     (PLAUSIBLE.contains(&year) && real && ends).then(|| Atom::new(ymd(year, month, day), end))
 }
 
 /// After a year: `-11-24`, `/11/24`, `.11.24`, `/11`.
 fn year_first(text: &Folded, at: usize, year: u32) -> Option<Atom> {
-    let separator = text.at(at).filter(|c| "-/.".contains(*c) && PLAUSIBLE.contains(&year))?;
-    let (month, 1..=2, end) = numbers::digits_at(text, at + 1)? else { return None };
+    let spaced = text.word_at(at, " / ").map(|next| ('/', next)).filter(|(_, next)| spaced_day(text, *next));
+    let (separator, next) = spaced.or_else(|| text.at(at).map(|c| (c, at + 1)))?;
+    if !"-/.".contains(separator) || !PLAUSIBLE.contains(&year) {
+        return None;
+    }
+    let (month, 1..=2, end) = numbers::digits_at(text, next)? else { return None };
+    if let (true, Some((_, day))) = (spaced.is_some(), spaced.and(text.any_at(end, &[" / "]))) {
+        let (day, 1..=2, end) = numbers::digits_at(text, day)? else { return None };
+        return Some(Atom::new(ymd(year, month, day), end));
+    }
+    // 2025/26 is a season or a fiscal year.
+    if separator == '/' && month > 12 && month == (year + 1) % 100 {
+        return Some(Atom::nothing(end));
+    }
     let goes_on = |end: usize| text.at(end) == Some(separator) && text.at(end + 1).is_some_and(|c| c.is_ascii_digit());
     // 2026-11-24T10:30 goes on with the time.
     let time = |end: usize| text.at(end) == Some('t') && text.at(end + 1).is_some_and(|c| c.is_ascii_digit());
@@ -117,10 +148,20 @@ fn year_first(text: &Folded, at: usize, year: u32) -> Option<Atom> {
     let (day, 1..=2, end) = numbers::digits_at(text, end + 1)? else { return None };
     let another = text.at(end + 1).is_some_and(|c| c.is_ascii_digit()) && !spans_to_year(text, end + 1);
     // 2026/11/24-01 is a number of something, 2026/11/24-26 a range.
-    let later = numbers::digits_at(text, end + 1).is_some_and(|(d, len, _)| len == 2 && d > day && d < 32);
+    let later = numbers::digits_at(text, end + 1)
+        .is_some_and(|(d, len, _)| (len == 2 || text.at(end + 1) != Some('0')) && d > day && d < 32);
     let dashed = text.at(end) == Some('-') && another && !later && separator != '-';
     let part = letter(end) || dashed || (text.at(end) == Some(separator) && another);
-    (!part).then(|| Atom { day_may_follow: separator != '-', ..Atom::new(ymd(year, month, day), end) })
+    (!part).then(|| Atom {
+        day_may_follow: separator != '-' || text.at(end) != Some('-'),
+        ..Atom::new(ymd(year, month, day), end)
+    })
+}
+
+/// `11 / 24` after `2026 / `.
+fn spaced_day(text: &Folded, at: usize) -> bool {
+    let month = numbers::digits_at(text, at).filter(|(_, len, _)| *len <= 2);
+    month.is_some_and(|(.., end)| text.word_at(end, " / ").is_some_and(|at| numbers::digits_at(text, at).is_some()))
 }
 
 /// Four figures: the other end of 2026/11/1-2026/11/10.
@@ -129,12 +170,13 @@ fn spans_to_year(text: &Folded, at: usize) -> bool {
 }
 
 /// 12/3, 3/4/2026, 11/24/26, 10/2026, 11-24-2026.
-fn short(text: &Folded, first: u32, at: usize, context: &Context) -> Option<Atom> {
+fn short(text: &Folded, i: usize, first: u32, at: usize, context: &Context) -> Option<Atom> {
     let spaced = text.any_at(at, &[" / "]).map(|(_, next)| ('/', next));
     let (separator, next) = spaced.or_else(|| text.at(at).filter(|c| "-/.".contains(*c)).map(|c| (c, at + 1)))?;
     let (second, len, end) = numbers::digits_at(text, next)?;
     if separator == '/' && len == 4 && (1..=12).contains(&first) && PLAUSIBLE.contains(&second) {
         let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && !"/-".contains(c));
+        let ends = ends || begins_range(text, end);
         return ends.then(|| Atom::new(Expr { part: Part::OfMonth(OfMonth::Whole), ..ymd(second, first, 1) }, end));
     }
     if len > 2 {
@@ -144,22 +186,28 @@ fn short(text: &Folded, first: u32, at: usize, context: &Context) -> Option<Atom
     match third {
         // 24.11.2026 is written where the day stands first.
         Some((year, 4, end)) if separator == '.' => {
-            let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && c != '.');
+            let goes_on = text.at(end) == Some('.') && text.at(end + 1).is_some_and(|c| c.is_ascii_digit());
+            let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric()) && !goes_on;
             let dated = PLAUSIBLE.contains(&year) && is_near_day(second, first) && ends;
             dated.then(|| Atom::new(ymd(year, second, first), end))
         }
-        Some((year, 4, end)) if PLAUSIBLE.contains(&year) => with_year_last(text, first, second, year, end, context),
+        Some((year, 4, end)) if PLAUSIBLE.contains(&year) => with_year_last(text, first, second, year, end),
         Some((third, 2, end)) if separator == '/' && text.is_japanese() => {
             let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && c != '/');
             (ends && is_day(second, third)).then(|| Atom::new(ymd(2000 + first, second, third), end))
         }
         // 25/11/20: no year so old ends what anyone writes here.
-        Some((third, 2, end)) if separator == '/' && third < 22 && (23..40).contains(&first) && is_day(second, third) => {
+        Some((third, 2, end))
+            if separator == '/' && third < 22 && (23..40).contains(&first) && is_day(second, third) =>
+        {
             let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && !"/-".contains(c));
             ends.then(|| Atom::new(ymd(2000 + first, second, third), end))
         }
-        Some((year, 2, end)) if separator == '/' => with_year_last(text, first, second, 2000 + year, end, context),
-        None if separator == '/' => month_day(text, first, second, end, context),
+        // 12/31/99 is no year to come.
+        Some((year, 2, end)) if separator == '/' => {
+            with_year_last(text, first, second, if year < 70 { 2000 } else { 1900 } + year, end)
+        }
+        None if separator == '/' => month_day(text, i, first, second, end, context),
         // 11-20(金): the weekday says that it is a day.
         None if japanese::bracketed_weekday(text, end).is_some() && is_day(first, second) => {
             Atom::one(Expr::in_month(None, Some(first), OfMonth::Day(second)), end)
@@ -177,28 +225,38 @@ fn is_near_day(month: u32, day: u32) -> bool {
     (1..=12).contains(&month) && (1..=39).contains(&day)
 }
 
+/// `-11/15/2026` after a date with its year last: the other end.
+fn begins_range(text: &Folded, at: usize) -> bool {
+    let Some((_, 1..=2, end)) = text.word_at(at, "-").and_then(|at| numbers::digits_at(text, at)) else { return false };
+    text.at(end) == Some('/')
+}
+
 /// 3/4/2026: month/day or day/month, both where both are dates; what has happened first.
-fn with_year_last(text: &Folded, first: u32, second: u32, year: u32, end: usize, context: &Context) -> Option<Atom> {
-    if text.at(end).is_some_and(|c| c.is_ascii_alphanumeric() || "/-".contains(c)) {
+fn with_year_last(text: &Folded, first: u32, second: u32, year: u32, end: usize) -> Option<Atom> {
+    if text.at(end).is_some_and(|c| c.is_ascii_alphanumeric() || "/-".contains(c)) && !begins_range(text, end) {
         return None;
     }
     let day = |month, day| chrono::NaiveDate::from_ymd_opt(i32::try_from(year).ok()?, month, day);
     let mut days: Vec<_> = [day(first, second), day(second, first)].into_iter().flatten().collect();
-    days.sort_by_key(|d| expr::nearness(Reading::Day(*d), context.today));
     days.dedup();
     if days.is_empty() {
         let dated = is_near_day(first, second) || is_near_day(second, first);
         return dated.then(|| Atom::new(ymd(year, first, second), end));
     }
-    Atom::one(Part::Given(days.into_iter().map(Reading::Day).collect()).into(), end)
+    // The order of month and day stays known, so that it can be the same at both ends of a range.
+    let exprs = days.into_iter().map(|d| ymd(year, d.month(), d.day())).collect();
+    Some(Atom { exprs, ..Atom::nothing(end) }.sharing())
 }
 
 /// 12/3: in a sentence without Japanese also the third of December's other order.
-fn month_day(text: &Folded, first: u32, second: u32, end: usize, context: &Context) -> Option<Atom> {
+fn month_day(text: &Folded, i: usize, first: u32, second: u32, end: usize, context: &Context) -> Option<Atom> {
     let next = text.at(end);
     let goes_on = next.is_some_and(|c| c.is_ascii_alphabetic() || "/%".contains(c))
         || (next == Some('.') && text.at(end + 1).is_some_and(|c| c.is_ascii_digit()));
-    let ratio = (first, second) == (24, 7) || text.any_at(end, &AFTER_FRACTION).is_some() || super::counted(text, end);
+    let ratio = fraction(text, i, first, second, end)
+        || (first, second) == (24, 7)
+        || text.any_at(end, &AFTER_FRACTION).is_some()
+        || super::counted(text, end);
     if goes_on || ratio {
         return None;
     }
@@ -223,6 +281,38 @@ fn month_day(text: &Folded, first: u32, second: u32, end: usize, context: &Conte
         }
         None => Some(Atom { exprs, day_may_follow: true, ..Atom::nothing(end) }),
     }
+}
+
+/// 1/2 price, 3/4 inch, 9 3/4 mugs, rated 4/5, 9/10 customers, 2/10 net 30, exp 03/27: parts, marks, terms, other months.
+fn fraction(text: &Folded, i: usize, first: u32, second: u32, end: usize) -> bool {
+    const AFTER: [&str; 13] = [
+        "price",
+        "inch",
+        "inches",
+        "cup",
+        "cups",
+        "pint",
+        "mile",
+        "miles",
+        "full",
+        "size",
+        "scale",
+        "customers",
+        "people",
+    ];
+    const BEFORE: [&str; 12] =
+        ["rated", "rating", "score", "scored", "exp", "expires", "expiry", "best before", "ref", "sku", "page", "step"];
+    let mixed = text.before(i) == Some(' ')
+        && text.before(i - 1).is_some_and(|c| c.is_ascii_digit())
+        && first < second
+        && matches!(second, 2 | 3 | 4 | 8)
+        && units::plural_at(text, text.skip_spaces(end)).is_some();
+    mixed
+        || (first < second && second <= 16 && text.any_at(text.skip_spaces(end), &AFTER).is_some())
+        || text.any_at(text.skip_spaces(end), &["net ", "eom"]).is_some()
+        || BEFORE
+            .iter()
+            .any(|w| text.word_before(i, w).or_else(|| text.word_before(text.word_before(i, ":")?, w)).is_some())
 }
 
 /// `12/3` after a year.

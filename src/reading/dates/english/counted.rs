@@ -9,7 +9,7 @@ use crate::reading::dates::frames::{self, frame_at};
 use crate::reading::dates::lengths::{self, Length};
 use crate::reading::dates::{self, Atom, inner_at};
 use crate::reading::fold::Folded;
-use crate::reading::{Context, numbers};
+use crate::reading::{Context, Reading, numbers};
 
 /// "The last 10 days", "past two weeks", "the past month".
 pub(super) fn recent(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
@@ -41,9 +41,22 @@ pub(super) fn recent(text: &Folded, i: usize, context: &Context) -> Option<Atom>
 /// "The first week of November", "the last week of October", "the first 10 days of …": nobody agrees, or more than is
 /// read here.
 pub(super) fn vague(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
-    const VAGUE: [&str; 10] =
-        ["week", "weeks", "weekend", "few days", "few weeks", "days", "business day", "working day", "month", "months"];
-    let (_, at) = ordinal_at(text, the(text, i))?;
+    const VAGUE: [&str; 12] = [
+        "third",
+        "fortnight",
+        "week",
+        "weeks",
+        "weekend",
+        "few days",
+        "few weeks",
+        "days",
+        "business day",
+        "working day",
+        "month",
+        "months",
+    ];
+    let named = text.any_at(the(text, i), &["final ", "opening ", "closing "]).map(|(_, end)| end);
+    let (_, at) = ordinal_at(text, the(text, i)).or_else(|| named.map(|end| (0, end)))?;
     let at = text.skip_spaces(at);
     let at = numbers::count_at(text, at).map_or(at, |(_, end)| text.skip_spaces(end));
     let (_, at) = text.any_at(at, &VAGUE)?;
@@ -69,6 +82,21 @@ pub(super) fn counted(text: &Folded, i: usize, context: &Context) -> Option<Atom
     }
     let (n, unit, at) = frames::count_of(text, i)?;
     let next = text.skip_spaces(at);
+    // "3-4 days ago", "over a week ago".
+    if text.word_at(next, "ago").is_some() && (numbers::vague_pair(text, i, "~-") || is_about(text, i)) {
+        return Some(Atom::nothing(next));
+    }
+    if let Some((_, date)) = text.any_at(next, &["ending ", "ended ", "ending on ", "up to "]) {
+        let atom = inner_at(text, date, context)?;
+        let length = Length { n, unit, marked: true, end: atom.end };
+        let up_to = |r: Reading| {
+            let start = calendar::days(calendar::shifted(r.end()?, unit, n.checked_neg()?)?, 1)?;
+            (length.n > 0).then_some(Reading::Range(start, r.end()?))
+        };
+        // Months and years end with a month, which has its own length.
+        let plain = matches!(unit, Unit::Day | Unit::Week) && atom.exprs.iter().all(dates::is_day);
+        return Some(if plain { dates::mapped(&atom, atom.end, context, up_to) } else { Atom::nothing(atom.end) });
+    }
     if let Some(end) = text.word_at(next, "ago") {
         return ago(text, n, unit, end, context);
     }
@@ -92,6 +120,28 @@ pub(super) fn counted(text: &Folded, i: usize, context: &Context) -> Option<Atom
     None
 }
 
+/// "Over", "3 or" before a count: nobody knows the day.
+fn is_about(text: &Folded, i: usize) -> bool {
+    let about = ["over", "more than", "less than", "under"].iter().any(|w| text.word_before(i, w).is_some());
+    let other = ["or", "to"].iter().find_map(|w| text.word_before(i, w)).map(|at| text.skip_spaces_back(at));
+    let number = |end: usize| {
+        let mut at = end;
+        while text.before(at).is_some_and(|c| c.is_ascii_alphanumeric()) {
+            at -= 1;
+        }
+        numbers::count_at(text, at).is_some_and(|(_, to)| to == end)
+    };
+    about || other.is_some_and(number)
+}
+
+/// "Year ended March 31, 2026", "quarter ending December": a period that is named by its end.
+pub(super) fn ended(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    let (_, at) =
+        text.any_at(the(text, i), &["fiscal year ", "financial year ", "year ", "quarter ", "month ", "half year "])?;
+    let (_, date) = text.any_at(at, &["ending ", "ended "])?;
+    Some(Atom::nothing(inner_at(text, date, context)?.end))
+}
+
 /// "A week on Tuesday": so many weeks after the next one.
 fn weekday_ahead(atom: &Atom, n: i64, unit: Unit, context: &Context) -> Option<Atom> {
     let Some(Part::Weekday(weekday)) = atom.exprs.first().map(|e| e.part.clone()) else { return None };
@@ -107,8 +157,8 @@ fn ahead(n: i64, unit: Unit, end: usize, context: &Context) -> Option<Atom> {
 fn ago(text: &Folded, n: i64, unit: Unit, end: usize, context: &Context) -> Option<Atom> {
     let by = n.checked_neg()?;
     let day = calendar::shifted(context.today, unit, by);
-    if let Some(end) = text.word_at(text.skip_spaces(end), "today") {
-        return Atom::one(Expr::day(day)?, end);
+    if let Some((away, end)) = text.lookup(text.skip_spaces(end), &[("today", 0), ("yesterday", -1), ("tomorrow", 1)]) {
+        return Atom::one(Expr::day(calendar::days(day?, away))?, end);
     }
     if unit == Unit::Day {
         return Atom::one(Expr::day(day)?, end);

@@ -3,6 +3,7 @@
 
 mod counted;
 mod days;
+mod forms;
 mod periods;
 
 use std::collections::BTreeSet;
@@ -11,7 +12,7 @@ use std::sync::LazyLock;
 use chrono::Weekday;
 
 use self::days::{dated, day_month, month_day, ordinal};
-use super::expr::{Expr, OfMonth, OfYear, Part};
+use super::expr::{Expr, OfMonth, OfYear, Part, Year};
 use super::frames::{self, Frame, frame_at};
 use super::{Atom, calendar, written};
 use crate::reading::fold::Folded;
@@ -66,7 +67,15 @@ const ANNOUNCING: [&str; 22] = [
 ];
 
 /// Words that begin a date beside those of the tables.
-const FIRST_WORDS: [&str; 54] = [
+const FIRST_WORDS: [&str; 62] = [
+    "latter",
+    "final",
+    "opening",
+    "closing",
+    "reiwa",
+    "heisei",
+    "showa",
+    "now",
     "a",
     "an",
     "the",
@@ -144,6 +153,9 @@ pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     if numbers::joins_left(text, i) {
         return None;
     }
+    if let Some(atom) = forms::at(text, i, context) {
+        return Some(atom);
+    }
     if text.at(i).is_some_and(|c| c.is_ascii_digit()) {
         return counted::counted(text, i, context)
             .or_else(|| counted::vague(text, i, context))
@@ -162,6 +174,8 @@ pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
         .or_else(|| periods::to_date(text, i, context))
         .or_else(|| periods::this_day(text, i, context))
         .or_else(|| periods::week_of(text, i, context))
+        .or_else(|| counted::ended(text, i, context))
+        .or_else(|| now(text, i, context))
         .or_else(|| periods::part_of_frame(text, i, context))
         .or_else(|| periods::edge(text, i, context))
         .or_else(|| counted::recent(text, i, context))
@@ -183,6 +197,15 @@ pub(super) fn holds_another(text: &Folded, i: usize) -> bool {
     text.any_at(at, &HOLDING).is_some()
         || periods::WEEK_OF.iter().any(|w| text.word_at(at, w).is_some())
         || counted::from(text, i)
+}
+
+/// "From January until now": today, where it ends a period or begins one.
+fn now(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
+    let end = text.word_at(i, "now")?;
+    let ends = ["until", "till", "til", "to", "through", "up to", "up until"];
+    let begins = text.word_before(i, "between").is_some() && text.word_at(text.skip_spaces(end), "and ").is_some();
+    let said = begins || ends.iter().any(|w| text.word_before(i, w).is_some());
+    if said { Atom::one(Expr::day(Some(context.today))?, end) } else { None }
 }
 
 fn the(text: &Folded, i: usize) -> usize {
@@ -208,6 +231,9 @@ pub(super) fn weekday_beside(text: &Folded, end: usize) -> Option<(Weekday, usiz
 /// "Tuesday", "Tuesday last week", "Tuesday, Nov 24", "Tuesday the 24th", "Friday week".
 fn weekday(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     let (weekday, end) = weekday_name(text, i)?;
+    if let Some(atom) = bare_day(text, end, weekday) {
+        return Some(atom);
+    }
     let dot = if text.at(end) == Some('.') && end - i <= 5 { end + 1 } else { end };
     let at = text.skip_spaces(text.word_at(text.skip_spaces(dot), ",").unwrap_or(dot));
     if let Some(day) = day_named(text, at, weekday, context).filter(|_| at > end) {
@@ -234,11 +260,27 @@ fn weekday(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     let sure = end - i > 4 || text.any_at(i, &["tue", "tues", "weds", "thu", "thur", "fri"]).is_some();
     let announced = ANNOUNCING.iter().any(|w| text.word_before(i, w).is_some());
     let listed = text
-        .any_at(text.skip_spaces(end), &["-", "~", "to ", "and ", "& ", ",", "/"])
+        .any_at(
+            text.skip_spaces(end),
+            &["-", "~", "to ", "through ", "thru ", "until ", "till ", "and ", "& ", ",", "/"],
+        )
         .is_some_and(|(_, next)| weekday_name(text, text.skip_spaces(next)).is_some());
     let listed = listed || weekday_ends(text, i) || (end - i < 6 && beside_short(text, i, end));
-    let thing = text.word_before(i, "black").is_some() || text.word_before(i, "good").is_some();
+    // "Mon: 3 boxes".
+    let listed = listed || text.at(end) == Some(':');
+    let thing = NAMED_WEEKDAYS.iter().any(|w| text.word_before(i, w).is_some());
     ((sure || announced || listed) && !thing).then(|| Atom::new(Expr::in_week(None, weekday), end))
+}
+
+/// "Friday 27": a number that ends the words and counts nothing.
+fn bare_day(text: &Folded, end: usize, weekday: Weekday) -> Option<Atom> {
+    let at = text.skip_spaces(end);
+    // Few sell 27 of a thing that they do not name, many sell two.
+    let (day @ 13..=31, 2, after) = numbers::digits_at(text, at).filter(|_| at > end)? else { return None };
+    let next = text.any_at(text.skip_spaces(after), &["and ", "& ", "/", ", "]).map(|(_, at)| at);
+    let closed = text.at(after).is_none_or(|c| c == ')') || next.is_some_and(|at| weekday_name(text, at).is_some());
+    let expr = Expr { weekday: Some(weekday), ..Expr::in_month(None, None, OfMonth::Day(day)) };
+    closed.then(|| Atom::new(expr, after))
 }
 
 /// The next of "Mon Wed Fri" or the one before is a short name too.
@@ -251,7 +293,7 @@ fn beside_short(text: &Folded, i: usize, end: usize) -> bool {
 /// A weekday and a separator stand before: the last of "Mon/Wed/Sat".
 fn weekday_ends(text: &Folded, i: usize) -> bool {
     let back = text.skip_spaces_back(i);
-    let separated = text.before(back).is_some_and(|c| ",/&".contains(c));
+    let separated = text.before(back).is_some_and(|c| ",/&-~".contains(c));
     let end = if separated { text.skip_spaces_back(back - 1) } else { back };
     separated && WEEKDAYS.iter().any(|(w, _)| text.word_before(end, w).is_some())
 }
@@ -277,6 +319,47 @@ fn day_named(text: &Folded, at: usize, weekday: Weekday, context: &Context) -> O
     let single = day && atom.exprs.iter().all(super::is_day);
     atom.exprs.iter_mut().for_each(|e| e.weekday = Some(weekday));
     single.then_some(Atom { day_may_follow: false, ..atom })
+}
+
+/// What before a weekday makes it the name of another day: Black Friday.
+const NAMED_WEEKDAYS: [&str; 9] = ["black", "good", "easter", "whit", "cyber", "super", "bank holiday", "ash", "palm"];
+
+/// "Move it from Nov 24 to Nov 23", "compare June to April": an old date and a new one, or two to compare.
+pub(super) fn corrects(text: &Folded, from: usize, to: usize) -> bool {
+    const VERBS: [&str; 26] = [
+        "move",
+        "moved",
+        "moving",
+        "change",
+        "changed",
+        "changing",
+        "correct",
+        "corrected",
+        "fix",
+        "fixed",
+        "update",
+        "updated",
+        "shift",
+        "shifted",
+        "reschedule",
+        "rescheduled",
+        "postpone",
+        "postponed",
+        "amend",
+        "amended",
+        "switch",
+        "switched",
+        "rename",
+        "delayed",
+        "compare",
+        "compared",
+    ];
+    if text.word_at(text.skip_spaces(to), "to").is_none() {
+        return false;
+    }
+    // In the same sentence, not far before it.
+    let clause = (from.saturating_sub(60)..from).rev().take_while(|i| text.at(*i).is_some_and(|c| !".;\n".contains(c)));
+    clause.into_iter().any(|i| text.any_at(i, &VERBS).is_some())
 }
 
 // --- feasts and years
@@ -331,10 +414,21 @@ fn named_year(text: &Folded, i: usize) -> Option<Atom> {
         "compared ",
     ];
     let next = text.skip_spaces(end);
+    let listed = text
+        .any_at(next, &[", and ", ", ", "and ", "& ", "vs. ", "vs ", "versus "])
+        .and_then(|(_, at)| frames::named_year(text, at))
+        .is_some_and(|(_, after)| !crate::reading::units::plural_at(text, text.skip_spaces(after)).is_some());
+    let announced = announced || ["vs", "versus", "vs."].iter().any(|w| text.word_before(i, w).is_some());
+    if listed && matches!(year, Year::Calendar(2000..=2049)) {
+        return Some(Atom::new(Expr::in_year(Some(year), OfYear::Whole), end));
+    }
     // "In 2025 boxes" counts; "for 2000 to 0002" is a price.
     let firm = ["in", "since", "during", "until", "year"].iter().any(|w| text.word_before(i, w).is_some());
     let counts = crate::reading::units::plural_at(text, next).is_some() && text.any_at(next, &FOLLOWING).is_none();
     let firm = firm && !counts && text.at(end) == Some(' ') && text.at(next).is_some_and(|c| c.is_ascii_alphabetic());
+    let code = |at: usize| text.at(at) == Some('0') && numbers::digits_at(text, at).is_some_and(|(_, len, _)| len == 4);
+    let from_code = text.word_at(next, "from ").is_some_and(|at| text.at(at).is_some_and(|c| c.is_ascii_digit()));
+    let firm = firm || (code(next) && next > end) || from_code;
     let closed =
         firm || text.at(next).is_none_or(|c| !c.is_ascii_alphanumeric()) || text.any_at(next, &FOLLOWING).is_some();
     let price = text.word_before(i, "for").is_some()

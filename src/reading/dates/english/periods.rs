@@ -8,7 +8,7 @@ use super::{feast, the, weekday_name};
 use crate::reading::dates::calendar::{self, Unit};
 use crate::reading::dates::expr::{self, Expr, OfMonth, OfYear, Part, Year};
 use crate::reading::dates::frames::{self, Frame, frame_at};
-use crate::reading::dates::{self, Atom, inner_at, written};
+use crate::reading::dates::{self, Atom, inner_at, japanese, written};
 use crate::reading::fold::Folded;
 use crate::reading::{Context, Reading, numbers};
 
@@ -100,17 +100,39 @@ pub(super) fn part_of_frame(text: &Folded, i: usize, context: &Context) -> Optio
         let (year, end) = year_of_part(text, end, context).map_or((None, end), |(y, end)| (Some(y), end));
         return ends.then(|| Atom { shares: year.is_some(), ..Atom::systems(year, |s| OfYear::Term(n - 1, s), end) });
     }
-    if let Some((Frame::Year(year @ Year::Fiscal(_)), end)) = frames::named_year(text, i) {
+    if let (Some((n @ 1..=2, 1, h)), None) = (numbers::digits_at(text, i), text.word_at(i, "1st"))
+        && let Some(end) = text.word_at(h, "h")
+        && let Some((year, end)) = year_of_part(text, end, context)
+    {
+        return Some(Atom::systems(Some(year), |s| OfYear::Term(n - 1, s), end));
+    }
+    if let Some((Frame::Year(year), end)) = frames::named_year(text, i) {
         let at = text.skip_spaces(end);
-        return match written::quarter(text, at) {
+        let part = match written::quarter(text, at) {
             Some((n, end)) => Some(Atom::systems(Some(year), |s| OfYear::Quarter(n, s), end)),
-            None => Atom::one(Expr::in_year(Some(year), OfYear::Whole), end),
+            None if text.at(at).is_some_and(|c| !c.is_ascii()) => japanese::part_of_year(text, at, year, context),
+            None => None,
         };
+        if part.is_some() || matches!(year, Year::Fiscal(_)) {
+            return part.or_else(|| Atom::one(Expr::in_year(Some(year), OfYear::Whole), end));
+        }
+    }
+    if let Some(end) = text.any_at(the(text, i), &["latter half of ", "second half of "]).map(|(_, end)| end)
+        && let Some((frame, end)) = frame_at(text, end, context)
+        && let Some(expr) = frame.part_of_month(OfMonth::Half(1))
+    {
+        return Atom::one(expr, end);
     }
     let (n, at) = ordinal_at(text, the(text, i))?;
     let at = text.skip_spaces(at);
     if let (Some(end), 1..=4) = (text.word_at(at, "quarter"), n) {
         return quarter(text, n - 1, end, context);
+    }
+    // "The last quarter of 2025" is its fourth.
+    if let Some(end) = text.word_at(at, "quarter").filter(|_| n == 0)
+        && let Some((year, end)) = text.word_at(text.skip_spaces(end), "of ").and(year_of_part(text, end, context))
+    {
+        return Some(Atom::systems(Some(year), |s| OfYear::Quarter(3, s), end));
     }
     let end = text.word_at(at, "half of ")?;
     let half = n.checked_sub(1).filter(|n| *n < 2)?;
@@ -173,7 +195,11 @@ pub(super) fn edge(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
         }
         return Atom::one(edge_of(frame, true, context)?, end);
     }
-    let (last, at) = text.lookup(the(text, i), &EDGES)?;
+    // "End Nov" is business English, "end last month" too.
+    let bare = text.word_at(i, "end ").filter(|at| {
+        frames::month_at(text, *at).is_some() || text.any_at(*at, &["last month", "this month", "next month"]).is_some()
+    });
+    let (last, at) = bare.map(|at| (true, at)).or_else(|| text.lookup(the(text, i), &EDGES))?;
     let Some((frame, end)) = frame_at(text, at, context) else { return edge_of_part(text, at, last, context) };
     // "End of year 2025".
     match frames::year_after(text, end, context).filter(|_| frame == Frame::TheYear) {
@@ -249,6 +275,12 @@ pub(super) fn sided(text: &Folded, i: usize, context: &Context) -> Option<Atom> 
         }
     }
     let (by, at) = text.lookup(i, &frames::SIDES)?;
+    if let Some(atom) = sided_day(text, at, by, context).or_else(|| both_sides(text, at, by, context)) {
+        return Some(atom);
+    }
+    if is_verb_may(text, at) {
+        return Some(Atom::nothing(text.word_at(at, "may")?));
+    }
     if let Some((weekday, end)) = weekday_name(text, at) {
         return last_of_month(text, by, weekday, end, context)
             .or_else(|| Atom::one(sided_weekday(by, weekday, context)?, end));
@@ -264,6 +296,8 @@ pub(super) fn within(text: &Folded, frame: Frame, end: usize, context: &Context)
     let on = text.word_at(at, "on ").unwrap_or(at);
     match frame {
         Frame::Week(monday) => {
+            // "Last week from Monday to Friday".
+            let on = text.word_at(on, "from ").unwrap_or(on);
             let (weekday, end) = weekday_name(text, on)?;
             Atom::one(Expr::in_week(Some(monday), weekday), end)
         }
@@ -271,18 +305,29 @@ pub(super) fn within(text: &Folded, frame: Frame, end: usize, context: &Context)
             let owned = text.word_at(end, "'s").is_some();
             let the = text.word_at(on, "the ").or(if owned { Some(at) } else { None })?;
             let (day, end) = ordinal_at(text, the)?;
+            let next = text.skip_spaces(end);
+            if let (1..=2, Some(end)) = (day, text.word_at(next, "half")) {
+                return Atom::one(Expr::in_month(year, Some(month), OfMonth::Half(day - 1)), end);
+            }
+            if let Some((_, end)) = text.any_at(next, &["week", "weekend", "third", "quarter"]) {
+                return Some(Atom::nothing(end));
+            }
             ((on > at || owned) && day > 0)
                 .then(|| Atom::new(Expr::in_month(year, Some(month), OfMonth::Day(day)), end))
         }
         Frame::Year(year) => {
-            // "Last year's Q3", "last year's Christmas".
-            let at = text.skip_spaces(text.word_at(end, "'s")?);
+            // "Last year's Q3", "last year's Christmas", "last year on Nov 24", "last year in November".
+            let at = text.any_at(on, &["in ", "the "]).map_or(on, |(_, at)| at);
+            if at == end {
+                return None;
+            }
             if let Some((n, end)) = written::quarter(text, at) {
                 return Some(Atom::systems(Some(year), |s| OfYear::Quarter(n, s), end));
             }
             let atom = month_day(text, at, context).or_else(|| feast(text, at, context))?;
+            let free = atom.exprs.iter().all(|e| e.year.is_none());
             let exprs = atom.exprs.into_iter().map(|e| Expr { year: Some(year), ..e }).collect();
-            Some(Atom { exprs, ..Atom::nothing(atom.end) })
+            free.then(|| Atom { exprs, ..Atom::nothing(atom.end) })
         }
         _ => None,
     }
@@ -325,6 +370,45 @@ fn sided_weekday(by: i64, weekday: Weekday, context: &Context) -> Option<Expr> {
         _ => None,
     };
     Some(Expr { week, ..Part::Given(days.into_iter().map(Reading::Day).collect()).into() })
+}
+
+/// "This" in "this and last month".
+fn both_sides(text: &Folded, at: usize, by: i64, context: &Context) -> Option<Atom> {
+    let (_, other) = text.any_at(at, &["and ", "or ", "vs "])?;
+    let (_, unit) = text.lookup(other, &frames::SIDES)?;
+    let (unit, _) = text.lookup(unit, &[("week", Unit::Week), ("month", Unit::Month), ("year", Unit::Year)])?;
+    Atom::one(frames::away(unit, by, context)?.whole(context)?, text.skip_spaces_back(at))
+}
+
+/// "Last Christmas", "next New Year's Eve", "last Nov 24".
+fn sided_day(text: &Folded, at: usize, by: i64, context: &Context) -> Option<Atom> {
+    let free = |atom: &Atom| atom.exprs.iter().all(|e| e.year.is_none() && dates::is_day(e)) && !atom.exprs.is_empty();
+    let atom = feast(text, at, context).or_else(|| month_day(text, at, context)).filter(free)?;
+    let today = context.today;
+    let day = |year: Option<i32>| {
+        let expr = Expr { year: year.map(Year::Calendar), ..atom.exprs.first()?.clone() };
+        expr.readings(context).ok()?.first()?.start()
+    };
+    let this = day(Some(today.year()))?;
+    let found = match by {
+        0 => Some(this),
+        ..0 if this < today => Some(this),
+        ..0 => day(today.year().checked_sub(1)),
+        _ if this > today => Some(this),
+        _ => day(today.year().checked_add(1)),
+    };
+    Atom::one(Expr::day(found)?, atom.end)
+}
+
+/// "This may be wrong": not the month.
+pub(super) fn is_verb_may(text: &Folded, i: usize) -> bool {
+    const VERBS: [&str; 45] = [
+        "be", "not", "have", "has", "take", "takes", "want", "need", "order", "or may", "or not", "and may", "also",
+        "well", "come", "go", "get", "give", "make", "help", "cause", "change", "require", "contain", "include",
+        "happen", "mean", "differ", "look", "seem", "become", "still", "only", "never", "even", "just", "i", "we",
+        "you", "he", "she", "they", "rain", "work", "fail",
+    ];
+    text.word_at(i, "may").is_some_and(|end| text.any_at(text.skip_spaces(end), &VERBS).is_some())
 }
 
 /// "Last Friday of last month".

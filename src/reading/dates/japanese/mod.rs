@@ -222,7 +222,9 @@ fn edge(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     if text.before(i).is_some_and(|c| "翌各隔毎".contains(c)) || follows_number(text, i) {
         return None;
     }
-    let half = text.word_at(i, "後半").filter(|_| ["月前半と", "の前半と", "月前半、", "の前半、", "の前半・"].iter().any(|w| text.word_before(i, w).is_some()));
+    let half = text.word_at(i, "後半").filter(|_| {
+        ["月前半と", "の前半と", "月前半、", "の前半、", "の前半・"].iter().any(|w| text.word_before(i, w).is_some())
+    });
     if let Some(end) = half {
         return Atom::one(Expr::in_month(None, None, OfMonth::Half(1)), end);
     }

@@ -126,7 +126,8 @@ fn same_year(text: &Folded, end: usize, year: Year, context: &Context) -> usize 
         Year::Fiscal(_) => None,
     };
     let other = |at: usize| {
-        let figures = || numbers::small_at(text, at).map(|(y, end)| (Year::Calendar(i32::try_from(y).unwrap_or(0)), end));
+        let figures =
+            || numbers::small_at(text, at).map(|(y, end)| (Year::Calendar(i32::try_from(y).unwrap_or(0)), end));
         let (other, end) = year_at(text, at, context).or_else(figures)?;
         text.word_at(end, ")").filter(|_| calendar(year).is_some() && calendar(other) == calendar(year))
     };
@@ -182,7 +183,8 @@ pub(super) fn year_at(text: &Folded, i: usize, context: &Context) -> Option<(Yea
     }
     let (year, at) = numbers::small_at(text, i)?;
     let end = after_year(at)?;
-    let length = text.any_at(end, &["間", "目", "後", "分", "ぶり", "以上", "連続", "もの"])
+    let length = text
+        .any_at(end, &["間", "目", "後", "分", "ぶり", "以上", "連続", "もの"])
         .is_some_and(|(_, end)| text.word_at(end, "すご").is_none())
         || (text.at(end) == Some('前') && text.at(end + 1) != Some('半'));
     let year = i32::try_from(year).ok().filter(|y| *y >= 1000 && !length)?;
@@ -199,7 +201,8 @@ pub(in crate::reading::dates) fn within_year(text: &Folded, end: usize, year: Ye
         return Atom::nothing(end);
     }
     // 2020年代, but 2026年代金.
-    if let Some(end) = text.word_at(end, "代").filter(|end| !text.at(*end).is_some_and(|c| "金理表わ".contains(c))) {
+    if let Some(end) = text.word_at(end, "代").filter(|end| !text.at(*end).is_some_and(|c| "金理表わ".contains(c)))
+    {
         return Atom::nothing(end);
     }
     let vague = text.any_at(at, &VAGUE_PARTS).or_else(|| text.any_at(at, &VAGUE_IN_YEAR));
@@ -226,11 +229,13 @@ pub(super) fn edge_of_year(text: &Folded, year: Option<Year>, part: OfYear, end:
 /// `夏` by itself, not the beginning of 夏みかん.
 fn season(text: &Folded, at: usize) -> bool {
     let next = text.at(at + 1);
-    text.at(at).is_some_and(|c| "春夏秋冬".contains(c)) && next.is_none_or(|c| "のにはがもごかでをとまよへ頃場、。?!~- ".contains(c))
+    text.at(at).is_some_and(|c| "春夏秋冬".contains(c))
+        && next.is_none_or(|c| "のにはがもごかでをとまよへ頃場、。?!~- ".contains(c))
 }
 
 pub(in crate::reading::dates) fn part_of_year(text: &Folded, at: usize, year: Year, context: &Context) -> Option<Atom> {
-    if let (Some((_, end)), Year::Calendar(y)) = (text.any_at(at, &["今日", "同月同日", "同日", "きょう", "同じ日"]), year)
+    if let (Some((_, end)), Year::Calendar(y)) =
+        (text.any_at(at, &["今日", "同月同日", "同日", "きょう", "同じ日"]), year)
     {
         let years = i64::from(y) - i64::from(context.today.year());
         return Atom::one(Expr::day(calendar::shifted(context.today, Unit::Year, years))?, end);
@@ -422,7 +427,9 @@ pub(super) fn numbered(text: &Folded, i: usize) -> Option<Atom> {
 fn day_goes_on(text: &Folded, i: usize, end: usize) -> bool {
     let link = ["から", "~", "-", "と", "、", "・"].iter().find_map(|w| text.word_before(i, w));
     let before = link.map(|at| text.word_before(at, "分").unwrap_or(at));
-    let Some(at) = before.filter(|at| text.at(end) == Some('分') && text.before(*at) == Some('日')) else { return false };
+    let Some(at) = before.filter(|at| text.at(end) == Some('分') && text.before(*at) == Some('日')) else {
+        return false;
+    };
     // 3日分と5日分 may as well be lengths.
     let mut start = at - 1;
     while text.before(start).is_some_and(|c| c.is_ascii_digit() || numbers::is_kanji_numeral(c)) {
@@ -437,7 +444,7 @@ fn is_no_day(text: &Folded, i: usize, end: usize) -> bool {
     const NAMES: [&str; 8] = ["市", "町", "堂", "戎", "えびす", "大根", "鼠", "講"];
     let rate = text.before(i) == Some('週') && !text.before(i - 1).is_some_and(|c| "先今来前次々".contains(c));
     let name = text.at(i).is_some_and(numbers::is_kanji_numeral) && text.any_at(end, &NAMES).is_some();
-    rate || name || BEFORE.iter().any(|w| text.word_before(i, w) .is_some_and(|_| text.before(i) != Some(' ')))
+    rate || name || BEFORE.iter().any(|w| text.word_before(i, w).is_some_and(|_| text.before(i) != Some(' ')))
 }
 
 /// What follows 2〜3日 says a length: で, but not です.
