@@ -417,7 +417,7 @@ fn named_year(text: &Folded, i: usize) -> Option<Atom> {
     let listed = text
         .any_at(next, &[", and ", ", ", "and ", "& ", "vs. ", "vs ", "versus "])
         .and_then(|(_, at)| frames::named_year(text, at))
-        .is_some_and(|(_, after)| !crate::reading::units::plural_at(text, text.skip_spaces(after)).is_some());
+        .is_some_and(|(_, after)| crate::reading::units::plural_at(text, text.skip_spaces(after)).is_none());
     let announced = announced || ["vs", "versus", "vs."].iter().any(|w| text.word_before(i, w).is_some());
     if listed && matches!(year, Year::Calendar(2000..=2049)) {
         return Some(Atom::new(Expr::in_year(Some(year), OfYear::Whole), end));
