@@ -43,7 +43,12 @@ const LIST: [&str; 10] = ["、", "や", "か", "・", ", and ", ",", "or", "ま�
 
 /// Puts together what belongs together.
 pub(super) fn combine(text: &Folded, mut items: Vec<Item>, context: &Context) -> Vec<Item> {
-    let links: Vec<Link> = items.windows(2).map(|pair| pair_link(text, pair)).collect();
+    let mut links: Vec<Link> = items.windows(2).map(|pair| pair_link(text, pair)).collect();
+    for (link, item) in links.iter_mut().zip(items.iter().skip(1)) {
+        if *link == Link::Range && linked::corrects(text, item.to) {
+            *link = Link::List;
+        }
+    }
     share_back(&mut items, &links);
     for (n, link) in links.iter().enumerate().rev() {
         let (before, after) = items.split_at_mut(n + 1);
@@ -59,7 +64,7 @@ pub(super) fn combine(text: &Folded, mut items: Vec<Item>, context: &Context) ->
             keep_as_long(text, &mut combined, length, context);
             continue;
         }
-        if link == Link::Range && rest.peek().is_some_and(|(next, _)| linked::corrects(text, next.to)) {
+        if link == Link::List && rest.peek().is_some_and(|(next, _)| linked::corrects(text, next.to)) {
             combined.push(item);
             continue;
         }

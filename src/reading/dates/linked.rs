@@ -9,8 +9,26 @@ use crate::reading::{Context, Reading};
 
 /// What may stand between a day and から or まで without moving it: 20日分から, 金曜の夕方まで.
 const TIMES: [&str; 20] = [
-    "分", "頃", "ごろ", "ころ", "あたり", "の朝", "朝", "の昼", "昼", "の夕方", "夕方", "の夜", "夜", "の晩", "晩", "の午前中",
-    "午前中", "の午後", "午後", "の午前",
+    "分",
+    "頃",
+    "ごろ",
+    "ころ",
+    "あたり",
+    "の朝",
+    "朝",
+    "の昼",
+    "昼",
+    "の夕方",
+    "夕方",
+    "の夜",
+    "夜",
+    "の晩",
+    "晩",
+    "の午前中",
+    "午前中",
+    "の午後",
+    "午後",
+    "の午前",
 ];
 
 /// The position after a time of day, 頃 or 分.
@@ -21,8 +39,23 @@ pub(super) fn skip_time(text: &Folded, at: usize) -> usize {
 /// `に変更` after the second date: the first was wrong, and the second is put in its place.
 pub(super) fn corrects(text: &Folded, end: usize) -> bool {
     const CHANGES: [&str; 17] = [
-        "変更", "変え", "かえて", "直し", "直す", "直せ", "直さ", "なおし", "修正", "訂正", "移動", "移し", "移す", "ずら", "延期",
-        "更新", "書き換え",
+        "変更",
+        "変え",
+        "かえて",
+        "直し",
+        "直す",
+        "直せ",
+        "直さ",
+        "なおし",
+        "修正",
+        "訂正",
+        "移動",
+        "移し",
+        "移す",
+        "ずら",
+        "延期",
+        "更新",
+        "書き換え",
     ];
     let at = text.skip_spaces(skip_time(text, end));
     let Some((word, at)) = text.any_at(at, &["に", "へ"]) else { return false };
@@ -41,9 +74,8 @@ pub(super) fn is_excluded(text: &Folded, end: usize) -> bool {
 
 /// `夏から` and the like right before it: where the period begins is not known.
 pub(super) fn begins_unknown(text: &Folded, from: usize) -> bool {
-    const UNKNOWN: [&str; 14] = [
-        "春", "夏", "秋", "冬", "半ば", "なかば", "期初", "期首", "明け", "頭", "初め", "はじめ", "中頃", "発売",
-    ];
+    const UNKNOWN: [&str; 14] =
+        ["春", "夏", "秋", "冬", "半ば", "なかば", "期初", "期首", "明け", "頭", "初め", "はじめ", "中頃", "発売"];
     let Some(at) = text.word_before(from, "から").or_else(|| text.word_before(from, "~")) else { return false };
     UNKNOWN.iter().any(|w| text.word_before(at, w).is_some())
 }

@@ -221,7 +221,11 @@ fn atom_at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     let atom = if c.is_ascii_alphabetic() {
         let word = text.before(i).is_none_or(|c| !c.is_ascii_alphanumeric());
         (word && english::may_begin(text, i))
-            .then(|| written::at(text, i, context).or_else(|| japanese::named_year(text, i, context)).or_else(|| english::at(text, i, context)))
+            .then(|| {
+                written::at(text, i, context)
+                    .or_else(|| japanese::named_year(text, i, context))
+                    .or_else(|| english::at(text, i, context))
+            })
             .flatten()
     } else if c.is_ascii() {
         written::at(text, i, context)

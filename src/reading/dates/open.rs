@@ -2,8 +2,8 @@
 
 use chrono::NaiveDate;
 
-use super::{Item, linked};
 use super::expr::{Expr, Part};
+use super::{Item, linked};
 use crate::reading::fold::Folded;
 use crate::reading::{Context, Reading, numbers};
 
@@ -84,9 +84,9 @@ pub(super) fn open(text: &Folded, item: Item, context: &Context) -> Item {
         None
     } else {
         // 昨日の朝から夕方まで is one day.
-        let same_day = |end: usize| linked::skip_time(text, end) > end || text.at(end).is_some_and(|c| c.is_ascii_digit());
-        let timed =
-            || text.lookup(linked::skip_time(text, item.to), &SUFFIXES).filter(|(_, end)| !same_day(*end));
+        let same_day =
+            |end: usize| linked::skip_time(text, end) > end || text.at(end).is_some_and(|c| c.is_ascii_digit());
+        let timed = || text.lookup(linked::skip_time(text, item.to), &SUFFIXES).filter(|(_, end)| !same_day(*end));
         text.lookup(item.to, &SUFFIXES).or_else(|| text.lookup(at, &SUFFIXES)).or_else(timed)
     };
     if matches!(suffix, Some((Open::Until, _))) && linked::begins_unknown(text, item.from) {

@@ -10,7 +10,9 @@ use crate::reading::{Context, Reading, numbers};
 const PLAUSIBLE: std::ops::RangeInclusive<u32> = 1900..=2199;
 
 /// What after 3/4 says that it is a fraction, a size or a ratio.
-const AFTER_FRACTION: [&str; 20] = [
+const AFTER_FRACTION: [&str; 22] = [
+    "スケール",
+    "の人",
     "の確率",
     "の大きさ",
     "に減",
@@ -154,7 +156,9 @@ fn short(text: &Folded, first: u32, at: usize, context: &Context) -> Option<Atom
             (ends && is_day(second, third)).then(|| Atom::new(ymd(2000 + first, second, third), end))
         }
         // 25/11/20: no year so old ends what anyone writes here.
-        Some((third, 2, end)) if separator == '/' && third < 22 && (23..40).contains(&first) && is_day(second, third) => {
+        Some((third, 2, end))
+            if separator == '/' && third < 22 && (23..40).contains(&first) && is_day(second, third) =>
+        {
             let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && !"/-".contains(c));
             ends.then(|| Atom::new(ymd(2000 + first, second, third), end))
         }

@@ -167,7 +167,8 @@ pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
 pub(super) fn named_year(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     let (Frame::Year(year), end) = frames::named_year(text, i)? else { return None };
     let at = skip_no(text, end);
-    text.lookup(at, &TERMS)?;
+    let part = text.lookup(at, &TERMS).map(|_| ());
+    part.or_else(|| numbered::month_of_several(text, at).map(|_| ()))?;
     years::part_of_year(text, at, year, context)
 }
 
@@ -225,7 +226,9 @@ fn edge(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     if text.before(i).is_some_and(|c| "翌各隔毎".contains(c)) || follows_number(text, i) {
         return None;
     }
-    let half = text.word_at(i, "後半").filter(|_| ["月前半と", "の前半と", "月前半、", "の前半、", "の前半・"].iter().any(|w| text.word_before(i, w).is_some()));
+    let half = text.word_at(i, "後半").filter(|_| {
+        ["月前半と", "の前半と", "月前半、", "の前半、", "の前半・"].iter().any(|w| text.word_before(i, w).is_some())
+    });
     if let Some(end) = half {
         return Atom::one(Expr::in_month(None, None, OfMonth::Half(1)), end);
     }

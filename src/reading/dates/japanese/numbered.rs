@@ -46,7 +46,9 @@ pub(super) fn numbered(text: &Folded, i: usize) -> Option<Atom> {
 fn day_goes_on(text: &Folded, i: usize, end: usize) -> bool {
     let link = ["から", "~", "-", "と", "、", "・"].iter().find_map(|w| text.word_before(i, w));
     let before = link.map(|at| text.word_before(at, "分").unwrap_or(at));
-    let Some(at) = before.filter(|at| text.at(end) == Some('分') && text.before(*at) == Some('日')) else { return false };
+    let Some(at) = before.filter(|at| text.at(end) == Some('分') && text.before(*at) == Some('日')) else {
+        return false;
+    };
     // 3日分と5日分 may as well be lengths.
     let mut start = at - 1;
     while text.before(start).is_some_and(|c| c.is_ascii_digit() || numbers::is_kanji_numeral(c)) {
@@ -61,7 +63,7 @@ fn is_no_day(text: &Folded, i: usize, end: usize) -> bool {
     const NAMES: [&str; 8] = ["市", "町", "堂", "戎", "えびす", "大根", "鼠", "講"];
     let rate = text.before(i) == Some('週') && !text.before(i - 1).is_some_and(|c| "先今来前次々".contains(c));
     let name = text.at(i).is_some_and(numbers::is_kanji_numeral) && text.any_at(end, &NAMES).is_some();
-    rate || name || BEFORE.iter().any(|w| text.word_before(i, w) .is_some_and(|_| text.before(i) != Some(' ')))
+    rate || name || BEFORE.iter().any(|w| text.word_before(i, w).is_some_and(|_| text.before(i) != Some(' ')))
 }
 
 /// What follows 2〜3日 says a length: で, but not です.

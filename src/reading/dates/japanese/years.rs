@@ -92,7 +92,8 @@ fn same_year(text: &Folded, end: usize, year: Year, context: &Context) -> usize 
         Year::Fiscal(_) => None,
     };
     let other = |at: usize| {
-        let figures = || numbers::small_at(text, at).map(|(y, end)| (Year::Calendar(i32::try_from(y).unwrap_or(0)), end));
+        let figures =
+            || numbers::small_at(text, at).map(|(y, end)| (Year::Calendar(i32::try_from(y).unwrap_or(0)), end));
         let (other, end) = year_at(text, at, context).or_else(figures)?;
         text.word_at(end, ")").filter(|_| calendar(year).is_some() && calendar(other) == calendar(year))
     };
@@ -148,7 +149,8 @@ pub(super) fn year_at(text: &Folded, i: usize, context: &Context) -> Option<(Yea
     }
     let (year, at) = numbers::small_at(text, i)?;
     let end = after_year(at)?;
-    let length = text.any_at(end, &["間", "目", "後", "分", "ぶり", "以上", "連続", "もの"])
+    let length = text
+        .any_at(end, &["間", "目", "後", "分", "ぶり", "以上", "連続", "もの"])
         .is_some_and(|(_, end)| text.word_at(end, "すご").is_none())
         || (text.at(end) == Some('前') && text.at(end + 1) != Some('半'));
     let year = i32::try_from(year).ok().filter(|y| *y >= 1000 && !length)?;
@@ -165,7 +167,8 @@ pub(in crate::reading::dates) fn within_year(text: &Folded, end: usize, year: Ye
         return Atom::nothing(end);
     }
     // 2020年代, but 2026年代金.
-    if let Some(end) = text.word_at(end, "代").filter(|end| !text.at(*end).is_some_and(|c| "金理表わ".contains(c))) {
+    if let Some(end) = text.word_at(end, "代").filter(|end| !text.at(*end).is_some_and(|c| "金理表わ".contains(c)))
+    {
         return Atom::nothing(end);
     }
     let vague = text.any_at(at, &VAGUE_PARTS).or_else(|| text.any_at(at, &VAGUE_IN_YEAR));
@@ -192,11 +195,13 @@ pub(super) fn edge_of_year(text: &Folded, year: Option<Year>, part: OfYear, end:
 /// `夏` by itself, not the beginning of 夏みかん.
 fn season(text: &Folded, at: usize) -> bool {
     let next = text.at(at + 1);
-    text.at(at).is_some_and(|c| "春夏秋冬".contains(c)) && next.is_none_or(|c| "のにはがもごかでをとまよへ頃場、。?!~- ".contains(c))
+    text.at(at).is_some_and(|c| "春夏秋冬".contains(c))
+        && next.is_none_or(|c| "のにはがもごかでをとまよへ頃場、。?!~- ".contains(c))
 }
 
 pub(in crate::reading::dates) fn part_of_year(text: &Folded, at: usize, year: Year, context: &Context) -> Option<Atom> {
-    if let (Some((_, end)), Year::Calendar(y)) = (text.any_at(at, &["今日", "同月同日", "同日", "きょう", "同じ日"]), year)
+    if let (Some((_, end)), Year::Calendar(y)) =
+        (text.any_at(at, &["今日", "同月同日", "同日", "きょう", "同じ日"]), year)
     {
         let years = i64::from(y) - i64::from(context.today.year());
         return Atom::one(Expr::day(calendar::shifted(context.today, Unit::Year, years))?, end);
