@@ -95,6 +95,12 @@ fn directly_after(text: &Folded, atom: &Atom, at: usize, context: &Context) -> O
         let edge = |r: Reading| if word == "末" { r.end() } else { r.start() };
         return Some(mapped(atom, end, context, |r| edge(r).map(Reading::Day)));
     }
+    // 上期前半: a half of a half.
+    if atom.exprs.iter().all(part)
+        && let Some((_, end)) = text.any_at(at, &["前半", "後半"])
+    {
+        return Some(Atom::nothing(end));
+    }
     if !atom.exprs.iter().all(is_day) {
         return None;
     }

@@ -44,8 +44,9 @@ const LIST: [&str; 12] = ["、", "や", "か", "・", ", and ", ",", "or", "ま�
 /// Puts together what belongs together.
 pub(super) fn combine(text: &Folded, mut items: Vec<Item>, context: &Context) -> Vec<Item> {
     let mut links: Vec<Link> = items.windows(2).map(|pair| pair_link(text, pair)).collect();
-    for (link, item) in links.iter_mut().zip(&items) {
-        if *link == Link::Range && english::corrects(text, item.from, item.to) {
+    for (link, pair) in links.iter_mut().zip(items.windows(2)) {
+        let [a, b] = pair else { continue };
+        if *link == Link::Range && (english::corrects(text, a.from, a.to) || linked::corrects(text, b.to)) {
             *link = Link::List;
         }
     }
@@ -64,7 +65,7 @@ pub(super) fn combine(text: &Folded, mut items: Vec<Item>, context: &Context) ->
             keep_as_long(text, &mut combined, length, context);
             continue;
         }
-        if link == Link::Range && rest.peek().is_some_and(|(next, _)| linked::corrects(text, next.to)) {
+        if link == Link::List && rest.peek().is_some_and(|(next, _)| linked::corrects(text, next.to)) {
             combined.push(item);
             continue;
         }

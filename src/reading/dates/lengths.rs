@@ -10,7 +10,12 @@ use chrono::Datelike;
 const MONTH_COUNTERS: [&str; 7] = ["ヶ月", "か月", "カ月", "ケ月", "ヵ月", "ヵ月", "箇月"];
 
 /// What makes 10日 a length or a habit.
-const LENGTH_AFTER_DAYS: [&str; 50] = [
+const LENGTH_AFTER_DAYS: [&str; 55] = [
+    "弱",
+    "強",
+    "余り",
+    "近く",
+    "天下",
     "券",
     "用",
     "パス",

@@ -15,7 +15,9 @@ const PLAUSIBLE: std::ops::RangeInclusive<u32> = 1900..=2199;
 const CODES: [&str; 10] = ["sku", "ref", "no.", "#", "order", "invoice", "item", "code", "lot", "id"];
 
 /// What after 3/4 says that it is a fraction, a size or a ratio.
-const AFTER_FRACTION: [&str; 20] = [
+const AFTER_FRACTION: [&str; 22] = [
+    "スケール",
+    "の人",
     "の確率",
     "の大きさ",
     "に減",

@@ -1,15 +1,18 @@
-//! Date words of Japanese: day words, edges of months and years, feast days. Years and months with what follows them
-//! are read by [`months`], weeks and weekdays by [`weeks`].
+//! Date words of Japanese: day words, edges of months and years, feast days. Years, months,
+//! numbered days and weeks with what follows them are read by modules of their own.
 
 mod months;
+mod numbered;
 mod same;
 mod weeks;
+mod years;
 
 use chrono::{Datelike, NaiveDate};
 
-pub(super) use self::months::{part_of_month, part_of_year, relative_month, within_year};
+pub(super) use self::months::{part_of_month, relative_month};
 pub(super) use self::same::said_twice;
 pub(super) use self::weeks::{bracketed_weekday, further_weekday, weekday_at, within_week};
+pub(super) use self::years::{part_of_year, within_year};
 use super::calendar;
 use super::expr::{self, Expr, OfMonth, OfYear, Year};
 use super::frames::{self, Frame};
@@ -149,14 +152,14 @@ pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
         return Some(Atom::nothing(end));
     }
     same::next_or_last(text, i, context)
-        .or_else(|| months::year(text, i, context))
+        .or_else(|| years::year(text, i, context))
         .or_else(|| weeks::week(text, i, context))
         .or_else(|| months::month(text, i, context))
         .or_else(|| day_word(text, i, context))
         .or_else(|| weeks::weekday(text, i, context))
         .or_else(|| edge(text, i, context))
         .or_else(|| lengths::japanese(text, i, context))
-        .or_else(|| months::numbered(text, i))
+        .or_else(|| numbered::numbered(text, i))
         .or_else(|| feast(text, i, None))
 }
 
@@ -164,8 +167,9 @@ pub(super) fn at(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
 pub(super) fn named_year(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     let (Frame::Year(year), end) = frames::named_year(text, i)? else { return None };
     let at = skip_no(text, end);
-    text.lookup(at, &TERMS)?;
-    months::part_of_year(text, at, year, context)
+    let part = text.lookup(at, &TERMS).map(|_| ());
+    part.or_else(|| numbered::month_of_several(text, at).map(|_| ()))?;
+    years::part_of_year(text, at, year, context)
 }
 
 /// What a period's own words say.
@@ -178,7 +182,7 @@ pub(super) enum Begins {
 
 /// A year, or a month or week seen from today, begins at `i`: 去年, 先月, 今週.
 pub(super) fn begins(text: &Folded, i: usize, context: &Context) -> Option<Begins> {
-    if months::year_at(text, i, context).is_some() {
+    if years::year_at(text, i, context).is_some() {
         Some(Begins::Year)
     } else if months::is_relative(text, i) {
         Some(Begins::Month)
@@ -237,7 +241,7 @@ fn edge(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
         return Atom::one(Expr::given(Reading::Range(first, context.today)), end);
     }
     if let Some((part, end)) = text.lookup(i, &YEAR_PARTS).filter(|_| text.at(i) == Some('年')) {
-        return Some(months::edge_of_year(text, None, part, end));
+        return Some(years::edge_of_year(text, None, part, end));
     }
     if let Some(end) = text.word_at(i, "年度") {
         return fiscal_year(text, end, context);
@@ -266,7 +270,7 @@ fn fiscal_year(text: &Folded, end: usize, context: &Context) -> Option<Atom> {
         return Some(Atom::new(super::unnamed_fiscal_year(part, context)?, after));
     }
     let habit = text.any_at(end, &["ごと", "別", "毎", "途中", "替"]).is_some();
-    Some(if habit { Atom::nothing(end) } else { months::within_year(text, end, Year::Fiscal(this), context) })
+    Some(if habit { Atom::nothing(end) } else { years::within_year(text, end, Year::Fiscal(this), context) })
 }
 
 fn feast(text: &Folded, i: usize, year: Option<Year>) -> Option<Atom> {

@@ -2,7 +2,8 @@
 
 use chrono::{Datelike, Weekday};
 
-use super::months;
+use super::months::month_number;
+use super::numbered::day_number;
 use crate::reading::dates::beside::is_day;
 use crate::reading::dates::expr::{Expr, OfMonth, Part};
 use crate::reading::dates::{Atom, calendar, written};
@@ -14,11 +15,11 @@ fn plain_day(text: &Folded, at: usize) -> Option<(Expr, usize)> {
     if let Some((month, day, end)) = written::month_and_day(text, at) {
         return Some((Expr::in_month(None, Some(month), OfMonth::Day(day)), end));
     }
-    if let Some((month, end)) = months::month_number(text, at) {
-        let (day, end) = months::day_number(text, end)?;
+    if let Some((month, end)) = month_number(text, at) {
+        let (day, end) = day_number(text, end)?;
         return Some((Expr::in_month(None, Some(month), OfMonth::Day(day)), end));
     }
-    let (day, end) = months::day_number(text, at)?;
+    let (day, end) = day_number(text, at)?;
     Some((Expr::in_month(None, None, OfMonth::Day(day)), end))
 }
 
