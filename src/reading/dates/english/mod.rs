@@ -225,6 +225,9 @@ pub(super) fn weekday_beside(text: &Folded, end: usize) -> Option<(Weekday, usiz
     let (weekday, after) = weekday_name(text, at).filter(|_| at > end)?;
     let linked = text.any_at(text.skip_spaces(after), &["and ", "or ", "to ", "last ", "this ", "next "]).is_some();
     let sure = after - at > 3 || text.any_at(at, &["tue", "thu", "fri", "mon", "wed"]).is_some();
+    // "5/12 Sat", but "5/12 sat down".
+    let closed = text.at(text.skip_spaces(after)).is_none_or(|c| !c.is_ascii_alphabetic());
+    let sure = sure || (closed && text.before(end).is_some_and(|c| c.is_ascii_digit()));
     (sure && !linked).then_some((weekday, after))
 }
 

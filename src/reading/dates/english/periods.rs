@@ -10,7 +10,7 @@ use crate::reading::dates::expr::{self, Expr, OfMonth, OfYear, Part, Year};
 use crate::reading::dates::frames::{self, Frame, frame_at};
 use crate::reading::dates::{self, Atom, inner_at, japanese, written};
 use crate::reading::fold::Folded;
-use crate::reading::{Context, Reading, numbers};
+use crate::reading::{Context, Reading, numbers, units};
 
 // --- days beside others
 
@@ -383,7 +383,11 @@ fn both_sides(text: &Folded, at: usize, by: i64, context: &Context) -> Option<At
 /// "Last Christmas", "next New Year's Eve", "last Nov 24".
 fn sided_day(text: &Folded, at: usize, by: i64, context: &Context) -> Option<Atom> {
     let free = |atom: &Atom| atom.exprs.iter().all(|e| e.year.is_none() && dates::is_day(e)) && !atom.exprs.is_empty();
-    let atom = feast(text, at, context).or_else(|| month_day(text, at, context)).filter(free)?;
+    let dated = || {
+        let whole = |atom: &Atom| !dates::counted(text, atom.end) && units::plural_at(text, text.skip_spaces(atom.end)).is_none();
+        month_day(text, at, context).filter(whole)
+    };
+    let atom = feast(text, at, context).or_else(dated).filter(free)?;
     let today = context.today;
     let day = |year: Option<i32>| {
         let expr = Expr { year: year.map(Year::Calendar), ..atom.exprs.first()?.clone() };
