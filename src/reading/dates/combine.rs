@@ -160,9 +160,13 @@ fn inherit(text: &Folded, items: &mut [Item], links: &[Link]) {
         }
         if matches!(link, Link::List | Link::And) {
             // "Nov 2025 and 2026" are two Novembers.
-            if let (Some(before), [Expr { year: Some(year @ Year::Calendar(_)), part: Part::OfYear(OfYear::Whole), .. }]) =
-                (carried.as_ref(), item.exprs.as_slice())
-                && before.iter().all(|e| e.year.is_some() && (e.month.is_some() || matches!(e.part, Part::OfYear(OfYear::Quarter(..)))))
+            if let (
+                Some(before),
+                [Expr { year: Some(year @ Year::Calendar(_)), part: Part::OfYear(OfYear::Whole), .. }],
+            ) = (carried.as_ref(), item.exprs.as_slice())
+                && before.iter().all(|e| {
+                    e.year.is_some() && (e.month.is_some() || matches!(e.part, Part::OfYear(OfYear::Quarter(..))))
+                })
                 && text.at(item.from).is_some_and(|c| c.is_ascii_digit())
             {
                 filled = before.iter().map(|e| Expr { year: Some(*year), ..e.clone() }).collect();

@@ -249,7 +249,8 @@ pub(super) fn named_year(text: &Folded, i: usize) -> Option<(Frame, usize)> {
             _ => return None,
         };
         // FY24/25 and FY2024-25 name one year or two.
-        let pair = text.at(end).is_some_and(|c| "-/".contains(c)) && text.at(end + 1).is_some_and(|c| c.is_ascii_digit());
+        let pair =
+            text.at(end).is_some_and(|c| "-/".contains(c)) && text.at(end + 1).is_some_and(|c| c.is_ascii_digit());
         let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric()) && !pair;
         return ends.then_some((Frame::Year(Year::Fiscal(year)), end));
     }

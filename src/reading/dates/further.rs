@@ -44,7 +44,9 @@ pub(super) fn further_days(text: &Folded, end: usize, first: &[Expr], context: &
         // 12/30,31の.
         let tight = next == at && text.skip_spaces(after) == after && text.is_japanese();
         let said = text.at(to).is_none_or(|c| "のにはとをで、。".contains(c));
-        lists = link == "," && !(tight && said) && !closes_list(text, at, to, day, items.last().map_or(first, |i: &Item| &i.exprs));
+        lists = link == ","
+            && !(tight && said)
+            && !closes_list(text, at, to, day, items.last().map_or(first, |i: &Item| &i.exprs));
         let from = text.skip_spaces(after);
         let mut expr = Expr::in_month(None, None, OfMonth::Day(day));
         // Nov 16-20, 2026.
@@ -74,7 +76,10 @@ fn bare_day(text: &Folded, i: usize) -> Option<(u32, usize)> {
 /// The end of a range counts something only when a thing that is counted follows: "Nov 3 to 10 from Sato" is ten days.
 fn ends_range(text: &Folded, end: usize) -> bool {
     let next = text.skip_spaces(end);
-    !counted(text, end) && (next == end || units::plural_at(text, next).is_none() || ends_day(text, end, true))
+    let times = text.any_at(next, &["x ", "×", "@"]).is_some();
+    !times
+        && !counted(text, end)
+        && (next == end || units::plural_at(text, next).is_none() || ends_day(text, end, true))
 }
 
 /// The last of days in rising order that nothing follows: "Dec 1, 8, 15", "Nov 28,29".

@@ -84,7 +84,8 @@ fn compact(text: &Folded, i: usize, value: u32, end: usize) -> Option<Atom> {
     let (year, month, day) = (value / 10_000, value / 100 % 100, value % 100);
     let real = chrono::NaiveDate::from_ymd_opt(i32::try_from(year).ok()?, month, day).is_some();
     let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric() && !"-/".contains(c));
-    let figures = text.at(end).is_some_and(|c| ",.".contains(c)) && text.at(end + 1).is_some_and(|c| c.is_ascii_digit());
+    let figures =
+        text.at(end).is_some_and(|c| ",.".contains(c)) && text.at(end + 1).is_some_and(|c| c.is_ascii_digit());
     let coded = CODES.iter().any(|w| text.word_before(i, w).is_some());
     // ¥20261124, "20261124 yen".
     let amount = text.before(i) == Some('¥') || units::currency_at(text, text.skip_spaces(end));
@@ -105,7 +106,7 @@ fn year_first(text: &Folded, at: usize, year: u32) -> Option<Atom> {
         return Some(Atom::new(ymd(year, month, day), end));
     }
     // 2025/26 is a season or a fiscal year.
-    if separator == '/' && month > 12 && month == (year + 1) % 100 {
+    if separator != '.' && month > 12 && month == (year + 1) % 100 {
         return Some(Atom::nothing(end));
     }
     let goes_on = |end: usize| text.at(end) == Some(separator) && text.at(end + 1).is_some_and(|c| c.is_ascii_digit());
@@ -123,7 +124,10 @@ fn year_first(text: &Folded, at: usize, year: u32) -> Option<Atom> {
         .is_some_and(|(d, len, _)| (len == 2 || text.at(end + 1) != Some('0')) && d > day && d < 32);
     let dashed = text.at(end) == Some('-') && another && !later && separator != '-';
     let part = letter(end) || dashed || (text.at(end) == Some(separator) && another);
-    (!part).then(|| Atom { day_may_follow: separator != '-' || text.at(end) != Some('-'), ..Atom::new(ymd(year, month, day), end) })
+    (!part).then(|| Atom {
+        day_may_follow: separator != '-' || text.at(end) != Some('-'),
+        ..Atom::new(ymd(year, month, day), end)
+    })
 }
 
 /// `11 / 24` after `2026 / `.
@@ -210,7 +214,10 @@ fn month_day(text: &Folded, i: usize, first: u32, second: u32, end: usize, conte
     let next = text.at(end);
     let goes_on = next.is_some_and(|c| c.is_ascii_alphabetic() || "/%".contains(c))
         || (next == Some('.') && text.at(end + 1).is_some_and(|c| c.is_ascii_digit()));
-    let ratio = fraction(text, i, first, second, end) || (first, second) == (24, 7) || text.any_at(end, &AFTER_FRACTION).is_some() || super::counted(text, end);
+    let ratio = fraction(text, i, first, second, end)
+        || (first, second) == (24, 7)
+        || text.any_at(end, &AFTER_FRACTION).is_some()
+        || super::counted(text, end);
     if goes_on || ratio {
         return None;
     }
@@ -240,7 +247,19 @@ fn month_day(text: &Folded, i: usize, first: u32, second: u32, end: usize, conte
 /// 1/2 price, 3/4 inch, 9 3/4 mugs, rated 4/5, 9/10 customers, 2/10 net 30, exp 03/27: parts, marks, terms, other months.
 fn fraction(text: &Folded, i: usize, first: u32, second: u32, end: usize) -> bool {
     const AFTER: [&str; 13] = [
-        "price", "inch", "inches", "cup", "cups", "pint", "mile", "miles", "full", "size", "scale", "customers", "people",
+        "price",
+        "inch",
+        "inches",
+        "cup",
+        "cups",
+        "pint",
+        "mile",
+        "miles",
+        "full",
+        "size",
+        "scale",
+        "customers",
+        "people",
     ];
     const BEFORE: [&str; 12] =
         ["rated", "rating", "score", "scored", "exp", "expires", "expiry", "best before", "ref", "sku", "page", "step"];
@@ -252,7 +271,9 @@ fn fraction(text: &Folded, i: usize, first: u32, second: u32, end: usize) -> boo
     mixed
         || (first < second && second <= 16 && text.any_at(text.skip_spaces(end), &AFTER).is_some())
         || text.any_at(text.skip_spaces(end), &["net ", "eom"]).is_some()
-        || BEFORE.iter().any(|w| text.word_before(i, w).or_else(|| text.word_before(text.word_before(i, ":")?, w)).is_some())
+        || BEFORE
+            .iter()
+            .any(|w| text.word_before(i, w).or_else(|| text.word_before(text.word_before(i, ":")?, w)).is_some())
 }
 
 /// `12/3` after a year.

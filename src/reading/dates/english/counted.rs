@@ -41,8 +41,20 @@ pub(super) fn recent(text: &Folded, i: usize, context: &Context) -> Option<Atom>
 /// "The first week of November", "the last week of October", "the first 10 days of …": nobody agrees, or more than is
 /// read here.
 pub(super) fn vague(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
-    const VAGUE: [&str; 12] =
-        ["third", "fortnight", "week", "weeks", "weekend", "few days", "few weeks", "days", "business day", "working day", "month", "months"];
+    const VAGUE: [&str; 12] = [
+        "third",
+        "fortnight",
+        "week",
+        "weeks",
+        "weekend",
+        "few days",
+        "few weeks",
+        "days",
+        "business day",
+        "working day",
+        "month",
+        "months",
+    ];
     let named = text.any_at(the(text, i), &["final ", "opening ", "closing "]).map(|(_, end)| end);
     let (_, at) = ordinal_at(text, the(text, i)).or_else(|| named.map(|end| (0, end)))?;
     let at = text.skip_spaces(at);
@@ -124,7 +136,8 @@ fn is_about(text: &Folded, i: usize) -> bool {
 
 /// "Year ended March 31, 2026", "quarter ending December": a period that is named by its end.
 pub(super) fn ended(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
-    let (_, at) = text.any_at(the(text, i), &["fiscal year ", "financial year ", "year ", "quarter ", "month ", "half year "])?;
+    let (_, at) =
+        text.any_at(the(text, i), &["fiscal year ", "financial year ", "year ", "quarter ", "month ", "half year "])?;
     let (_, date) = text.any_at(at, &["ending ", "ended "])?;
     Some(Atom::nothing(inner_at(text, date, context)?.end))
 }
@@ -144,9 +157,7 @@ fn ahead(n: i64, unit: Unit, end: usize, context: &Context) -> Option<Atom> {
 fn ago(text: &Folded, n: i64, unit: Unit, end: usize, context: &Context) -> Option<Atom> {
     let by = n.checked_neg()?;
     let day = calendar::shifted(context.today, unit, by);
-    if let Some((away, end)) =
-        text.lookup(text.skip_spaces(end), &[("today", 0), ("yesterday", -1), ("tomorrow", 1)])
-    {
+    if let Some((away, end)) = text.lookup(text.skip_spaces(end), &[("today", 0), ("yesterday", -1), ("tomorrow", 1)]) {
         return Atom::one(Expr::day(calendar::days(day?, away))?, end);
     }
     if unit == Unit::Day {

@@ -1,9 +1,9 @@
 //! Days and months by name and number: "Nov 24", "the 24th of November 2026", "the second Tuesday", "the 3rd".
 
 use super::{ANNOUNCING, the, weekday_name};
-use crate::reading::dates::{Atom, counted};
 use crate::reading::dates::expr::{Expr, OfMonth, Year};
 use crate::reading::dates::frames::{self, Frame, frame_at};
+use crate::reading::dates::{Atom, counted};
 use crate::reading::fold::Folded;
 use crate::reading::{Context, numbers};
 
@@ -99,8 +99,8 @@ fn is_month_name(text: &Folded, i: usize, end: usize) -> bool {
     let next = text.skip_spaces(end);
     // What is said of a month more than of a person: "June for 0002", "August was slow".
     const SAID: [&str; 26] = [
-        "for", "to", "in", "at", "was", "were", "is", "had", "go", "went", "order", "orders", "sold", "so", "by", "with", "looks",
-        "looked", "please", "pls", "vs", "than", "compared", "against", "this", "only",
+        "for", "to", "in", "at", "was", "were", "is", "had", "go", "went", "order", "orders", "sold", "so", "by",
+        "with", "looks", "looked", "please", "pls", "vs", "than", "compared", "against", "this", "only",
     ];
     let name = text.any_at(i, &NAMES).is_some();
     let coded = text.word_at(next, "from ").is_some_and(|at| numbers::digits_at(text, at).is_some());
@@ -111,11 +111,14 @@ fn is_month_name(text: &Folded, i: usize, end: usize) -> bool {
     let announced = ANNOUNCING.iter().any(|w| text.word_before(i, w).is_some()) && (!name || !weak || closed);
     let listed = text.any_at(next, &["-", "~", "to ", "and ", "through ", "or "]);
     let listed = listed.is_some_and(|(_, next)| frames::month_at(text, text.skip_spaces(next)).is_some());
-    if super::periods::is_verb_may(text, i) && !["in", "since", "until", "by"].iter().any(|w| text.word_before(i, w).is_some()) {
+    if super::periods::is_verb_may(text, i)
+        && !["in", "since", "until", "by"].iter().any(|w| text.word_before(i, w).is_some())
+    {
         return false;
     }
     let books = text.any_at(next, &["books", "calendar", "edition", "issue"]).is_some();
-    let listed = listed || follows_month(text, i) || frames::month_at(text, next).is_some();
+    let listed =
+        listed || follows_month(text, i) || frames::month_at(text, next).is_some_and(|(m, _)| m != 5 && m != 3);
     let alone = i == 0 && text.at(next).is_none();
     !books && (sure || announced || listed || alone || text.any_at(next, &REPORTED).is_some())
 }
@@ -211,7 +214,10 @@ fn lists_to_month(text: &Folded, first: u32, mut end: usize) -> bool {
     for members in 2..14 {
         let next = text.any_at(
             text.skip_spaces(end),
-            &["-", "~", "to ", "through ", "thru ", "until ", "till ", "and ", "& ", ", and ", ", ", ",", "or ", "/", "+"],
+            &[
+                "-", "~", "to ", "through ", "thru ", "until ", "till ", "and ", "& ", ", and ", ", ", ",", "or ", "/",
+                "+",
+            ],
         );
         let Some((link, at)) = next else { return false };
         let Some((day @ 1..=31, 1..=2, after)) = numbers::digits_at(text, text.skip_spaces(at)) else { return false };
@@ -280,14 +286,16 @@ pub(super) fn ordinal(text: &Folded, i: usize, context: &Context) -> Option<Atom
     {
         return Some(Atom::new(frame.part_of_month(OfMonth::Day(day))?, after).sharing());
     }
-    if let Some((_, after)) = text.any_at(of, &["every ", "each ", "the following ", "following "]).filter(|_| of > end) {
+    if let Some((_, after)) = text.any_at(of, &["every ", "each ", "the following ", "following "]).filter(|_| of > end)
+    {
         return Some(Atom::nothing(after));
     }
     let figures = text.at(at).is_some_and(|c| c.is_ascii_digit());
     let the = at > i;
     let on = text.word_before(i, "on").is_some();
-    let listed = ["and", "to", "or", "through", "since", "until", "by"].iter().any(|w| text.word_before(i, w).is_some())
-        || follows_ordinal(text, i);
+    let listed =
+        ["and", "to", "or", "through", "since", "until", "by"].iter().any(|w| text.word_before(i, w).is_some())
+            || follows_ordinal(text, i);
     // "The second" ends a sentence as a rank or a unit of time too.
     let closed = day != 2 && text.at(end).is_none_or(|c| ",.;:!?)".contains(c));
     let next = text.any_at(text.skip_spaces(end), &["and ", "to ", "through "]).map(|(_, at)| at);
@@ -374,5 +382,7 @@ fn names_a_thing(text: &Folded, end: usize, figures: bool) -> bool {
     }
     // "The first, second and third boxes".
     let ranks = text.word_at(next, ", ").is_some_and(|at| ordinal_at(text, at).is_some());
-    (ranks && !figures) || text.any_at(next, &THINGS).is_some() || (!figures && text.at(next).is_some_and(|c| c.is_ascii_alphabetic()))
+    (ranks && !figures)
+        || text.any_at(next, &THINGS).is_some()
+        || (!figures && text.at(next).is_some_and(|c| c.is_ascii_alphabetic()))
 }

@@ -263,7 +263,10 @@ fn weekday(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
     let sure = end - i > 4 || text.any_at(i, &["tue", "tues", "weds", "thu", "thur", "fri"]).is_some();
     let announced = ANNOUNCING.iter().any(|w| text.word_before(i, w).is_some());
     let listed = text
-        .any_at(text.skip_spaces(end), &["-", "~", "to ", "through ", "thru ", "until ", "till ", "and ", "& ", ",", "/"])
+        .any_at(
+            text.skip_spaces(end),
+            &["-", "~", "to ", "through ", "thru ", "until ", "till ", "and ", "& ", ",", "/"],
+        )
         .is_some_and(|(_, next)| weekday_name(text, text.skip_spaces(next)).is_some());
     let listed = listed || weekday_ends(text, i) || (end - i < 6 && beside_short(text, i, end));
     // "Mon: 3 boxes".
@@ -322,15 +325,37 @@ fn day_named(text: &Folded, at: usize, weekday: Weekday, context: &Context) -> O
 }
 
 /// What before a weekday makes it the name of another day: Black Friday.
-const NAMED_WEEKDAYS: [&str; 9] =
-    ["black", "good", "easter", "whit", "cyber", "super", "bank holiday", "ash", "palm"];
+const NAMED_WEEKDAYS: [&str; 9] = ["black", "good", "easter", "whit", "cyber", "super", "bank holiday", "ash", "palm"];
 
 /// "Move it from Nov 24 to Nov 23", "compare June to April": an old date and a new one, or two to compare.
 pub(super) fn corrects(text: &Folded, from: usize, to: usize) -> bool {
     const VERBS: [&str; 26] = [
-        "move", "moved", "moving", "change", "changed", "changing", "correct", "corrected", "fix", "fixed", "update",
-        "updated", "shift", "shifted", "reschedule", "rescheduled", "postpone", "postponed", "amend", "amended",
-        "switch", "switched", "rename", "delayed", "compare", "compared",
+        "move",
+        "moved",
+        "moving",
+        "change",
+        "changed",
+        "changing",
+        "correct",
+        "corrected",
+        "fix",
+        "fixed",
+        "update",
+        "updated",
+        "shift",
+        "shifted",
+        "reschedule",
+        "rescheduled",
+        "postpone",
+        "postponed",
+        "amend",
+        "amended",
+        "switch",
+        "switched",
+        "rename",
+        "delayed",
+        "compare",
+        "compared",
     ];
     if text.word_at(text.skip_spaces(to), "to").is_none() {
         return false;
@@ -395,7 +420,10 @@ fn named_year(text: &Folded, i: usize) -> Option<Atom> {
     let listed = text
         .any_at(next, &[", and ", ", ", "and ", "& ", "vs. ", "vs ", "versus "])
         .and_then(|(_, at)| frames::named_year(text, at))
-        .is_some_and(|(_, after)| !crate::reading::units::plural_at(text, text.skip_spaces(after)).is_some());
+        .is_some_and(|(_, after)| {
+            let next = text.skip_spaces(after);
+            crate::reading::units::plural_at(text, next).is_none() || text.any_at(next, &["sales", "totals"]).is_some()
+        });
     let announced = announced || ["vs", "versus", "vs."].iter().any(|w| text.word_before(i, w).is_some());
     if listed && matches!(year, Year::Calendar(2000..=2049)) {
         return Some(Atom::new(Expr::in_year(Some(year), OfYear::Whole), end));

@@ -384,7 +384,9 @@ fn both_sides(text: &Folded, at: usize, by: i64, context: &Context) -> Option<At
 fn sided_day(text: &Folded, at: usize, by: i64, context: &Context) -> Option<Atom> {
     let free = |atom: &Atom| atom.exprs.iter().all(|e| e.year.is_none() && dates::is_day(e)) && !atom.exprs.is_empty();
     let dated = || {
-        let whole = |atom: &Atom| !dates::counted(text, atom.end) && units::plural_at(text, text.skip_spaces(atom.end)).is_none();
+        let whole = |atom: &Atom| {
+            !dates::counted(text, atom.end) && units::plural_at(text, text.skip_spaces(atom.end)).is_none()
+        };
         month_day(text, at, context).filter(whole)
     };
     let atom = feast(text, at, context).or_else(dated).filter(free)?;
@@ -407,10 +409,10 @@ fn sided_day(text: &Folded, at: usize, by: i64, context: &Context) -> Option<Ato
 /// "This may be wrong": not the month.
 pub(super) fn is_verb_may(text: &Folded, i: usize) -> bool {
     const VERBS: [&str; 45] = [
-        "be", "not", "have", "has", "take", "takes", "want", "need", "order", "or may", "or not", "and may", "also", "well", "come", "go", "get",
-        "give", "make", "help", "cause", "change", "require", "contain", "include", "happen", "mean", "differ", "look",
-        "seem", "become", "still", "only", "never", "even", "just", "i", "we", "you", "he", "she", "they", "rain",
-        "work", "fail",
+        "be", "not", "have", "has", "take", "takes", "want", "need", "order", "or may", "or not", "and may", "also",
+        "well", "come", "go", "get", "give", "make", "help", "cause", "change", "require", "contain", "include",
+        "happen", "mean", "differ", "look", "seem", "become", "still", "only", "never", "even", "just", "i", "we",
+        "you", "he", "she", "they", "rain", "work", "fail",
     ];
     text.word_at(i, "may").is_some_and(|end| text.any_at(text.skip_spaces(end), &VERBS).is_some())
 }
