@@ -111,7 +111,7 @@ fn is_month_name(text: &Folded, i: usize, end: usize) -> bool {
     let announced = ANNOUNCING.iter().any(|w| text.word_before(i, w).is_some()) && (!name || !weak || closed);
     let listed = text.any_at(next, &["-", "~", "to ", "and ", "through ", "or "]);
     let listed = listed.is_some_and(|(_, next)| frames::month_at(text, text.skip_spaces(next)).is_some());
-    if super::periods::is_verb_may(text, i)
+    if super::may::is_verb_may(text, i)
         && !["in", "since", "until", "by"].iter().any(|w| text.word_before(i, w).is_some())
     {
         return false;

@@ -1,9 +1,11 @@
 //! Date words of English: day words, weekdays, feast days. Months and days are read by [`days`], longer times by
 //! [`periods`].
 
+mod corrections;
 mod counted;
 mod days;
 mod forms;
+mod may;
 mod periods;
 
 use std::collections::BTreeSet;
@@ -11,6 +13,7 @@ use std::sync::LazyLock;
 
 use chrono::Weekday;
 
+pub(super) use self::corrections::corrects;
 use self::days::{dated, day_month, month_day, ordinal};
 use super::expr::{Expr, OfMonth, OfYear, Part, Year};
 use super::frames::{self, Frame, frame_at};
@@ -326,44 +329,6 @@ fn day_named(text: &Folded, at: usize, weekday: Weekday, context: &Context) -> O
 
 /// What before a weekday makes it the name of another day: Black Friday.
 const NAMED_WEEKDAYS: [&str; 9] = ["black", "good", "easter", "whit", "cyber", "super", "bank holiday", "ash", "palm"];
-
-/// "Move it from Nov 24 to Nov 23", "compare June to April": an old date and a new one, or two to compare.
-pub(super) fn corrects(text: &Folded, from: usize, to: usize) -> bool {
-    const VERBS: [&str; 26] = [
-        "move",
-        "moved",
-        "moving",
-        "change",
-        "changed",
-        "changing",
-        "correct",
-        "corrected",
-        "fix",
-        "fixed",
-        "update",
-        "updated",
-        "shift",
-        "shifted",
-        "reschedule",
-        "rescheduled",
-        "postpone",
-        "postponed",
-        "amend",
-        "amended",
-        "switch",
-        "switched",
-        "rename",
-        "delayed",
-        "compare",
-        "compared",
-    ];
-    if text.word_at(text.skip_spaces(to), "to").is_none() {
-        return false;
-    }
-    // In the same sentence, not far before it.
-    let clause = (from.saturating_sub(60)..from).rev().take_while(|i| text.at(*i).is_some_and(|c| !".;\n".contains(c)));
-    clause.into_iter().any(|i| text.any_at(i, &VERBS).is_some())
-}
 
 // --- feasts and years
 

@@ -4,6 +4,7 @@
 use chrono::{Datelike, Weekday};
 
 use super::days::{month_day, ordinal_at};
+use super::may::is_verb_may;
 use super::{feast, the, weekday_name};
 use crate::reading::dates::calendar::{self, Unit};
 use crate::reading::dates::expr::{self, Expr, OfMonth, OfYear, Part, Year};
@@ -404,17 +405,6 @@ fn sided_day(text: &Folded, at: usize, by: i64, context: &Context) -> Option<Ato
         _ => day(today.year().checked_add(1)),
     };
     Atom::one(Expr::day(found)?, atom.end)
-}
-
-/// "This may be wrong": not the month.
-pub(super) fn is_verb_may(text: &Folded, i: usize) -> bool {
-    const VERBS: [&str; 45] = [
-        "be", "not", "have", "has", "take", "takes", "want", "need", "order", "or may", "or not", "and may", "also",
-        "well", "come", "go", "get", "give", "make", "help", "cause", "change", "require", "contain", "include",
-        "happen", "mean", "differ", "look", "seem", "become", "still", "only", "never", "even", "just", "i", "we",
-        "you", "he", "she", "they", "rain", "work", "fail",
-    ];
-    text.word_at(i, "may").is_some_and(|end| text.any_at(text.skip_spaces(end), &VERBS).is_some())
 }
 
 /// "Last Friday of last month".
