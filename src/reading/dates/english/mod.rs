@@ -7,6 +7,7 @@ mod days;
 mod forms;
 mod may;
 mod periods;
+mod sides;
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -15,6 +16,7 @@ use chrono::Weekday;
 
 pub(super) use self::corrections::corrects;
 use self::days::{dated, day_month, month_day, ordinal};
+use self::sides::now;
 use super::expr::{Expr, OfMonth, OfYear, Part, Year};
 use super::frames::{self, Frame, frame_at};
 use super::{Atom, calendar, written};
@@ -200,15 +202,6 @@ pub(super) fn holds_another(text: &Folded, i: usize) -> bool {
     text.any_at(at, &HOLDING).is_some()
         || periods::WEEK_OF.iter().any(|w| text.word_at(at, w).is_some())
         || counted::from(text, i)
-}
-
-/// "From January until now": today, where it ends a period or begins one.
-fn now(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
-    let end = text.word_at(i, "now")?;
-    let ends = ["until", "till", "til", "to", "through", "up to", "up until"];
-    let begins = text.word_before(i, "between").is_some() && text.word_at(text.skip_spaces(end), "and ").is_some();
-    let said = begins || ends.iter().any(|w| text.word_before(i, w).is_some());
-    if said { Atom::one(Expr::day(Some(context.today))?, end) } else { None }
 }
 
 fn the(text: &Folded, i: usize) -> usize {
