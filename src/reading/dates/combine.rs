@@ -57,7 +57,7 @@ pub(super) fn combine(text: &Folded, mut items: Vec<Item>, context: &Context) ->
             linked::share_part(text, a, b, context);
         }
     }
-    inherit(&mut items, &links);
+    inherit(text, &mut items, &links);
     let mut combined: Vec<Item> = Vec::new();
     let mut rest = items.into_iter().zip(links.into_iter().chain([Link::None])).peekable();
     while let Some((item, link)) = rest.next() {
@@ -159,7 +159,7 @@ fn share_back(items: &mut [Item], links: &[Link]) {
 }
 
 /// 去年の10月と11月: what one leaves out is taken from the one before it. The end of a range keeps its own freedom.
-fn inherit(items: &mut [Item], links: &[Link]) {
+fn inherit(text: &Folded, items: &mut [Item], links: &[Link]) {
     let mut carried: Option<Vec<Expr>> = None;
     for (n, item) in items.iter_mut().enumerate() {
         let link = n.checked_sub(1).and_then(|p| links.get(p)).copied().unwrap_or(Link::None);
@@ -186,6 +186,18 @@ fn inherit(items: &mut [Item], links: &[Link]) {
             }
         }
         if matches!(link, Link::List | Link::And) {
+            // "Nov 2025 and 2026" are two Novembers.
+            if let (
+                Some(before),
+                [Expr { year: Some(year @ Year::Calendar(_)), part: Part::OfYear(OfYear::Whole), .. }],
+            ) = (carried.as_ref(), item.exprs.as_slice())
+                && before.iter().all(|e| {
+                    e.year.is_some() && (e.month.is_some() || matches!(e.part, Part::OfYear(OfYear::Quarter(..))))
+                })
+                && text.at(item.from).is_some_and(|c| c.is_ascii_digit())
+            {
+                filled = before.iter().map(|e| Expr { year: Some(*year), ..e.clone() }).collect();
+            }
             item.exprs.clone_from(&filled);
         }
         carried = Some(filled);

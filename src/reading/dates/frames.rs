@@ -248,7 +248,10 @@ pub(super) fn named_year(text: &Folded, i: usize) -> Option<(Frame, usize)> {
             2 => 2000 + i32::try_from(year).ok()?,
             _ => return None,
         };
-        let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric());
+        // FY24/25 and FY2024-25 name one year or two.
+        let pair =
+            text.at(end).is_some_and(|c| "-/".contains(c)) && text.at(end + 1).is_some_and(|c| c.is_ascii_digit());
+        let ends = text.at(end).is_none_or(|c| !c.is_ascii_alphanumeric()) && !pair;
         return ends.then_some((Frame::Year(Year::Fiscal(year)), end));
     }
     let (year, end) = year_number(text, i)?;

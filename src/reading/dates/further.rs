@@ -91,7 +91,10 @@ fn tight_day(text: &Folded, i: usize) -> Option<(u32, usize)> {
 /// The end of a range counts something only when a thing that is counted follows: "Nov 3 to 10 from Sato" is ten days.
 fn ends_range(text: &Folded, end: usize) -> bool {
     let next = text.skip_spaces(end);
-    !counted(text, end) && (next == end || units::plural_at(text, next).is_none() || ends_day(text, end, true))
+    let times = text.any_at(next, &["x ", "×", "@"]).is_some();
+    !times
+        && !counted(text, end)
+        && (next == end || units::plural_at(text, next).is_none() || ends_day(text, end, true))
 }
 
 /// The last of days in rising order that nothing follows: "Dec 1, 8, 15", "Nov 28,29".

@@ -127,7 +127,7 @@ fn year_first(text: &Folded, at: usize, year: u32) -> Option<Atom> {
         return Some(Atom::new(ymd(year, month, day), end));
     }
     // 2025/26 is a season or a fiscal year.
-    if separator == '/' && month > 12 && month == (year + 1) % 100 {
+    if separator != '.' && month > 12 && month == (year + 1) % 100 {
         return Some(Atom::nothing(end));
     }
     let goes_on = |end: usize| text.at(end) == Some(separator) && text.at(end + 1).is_some_and(|c| c.is_ascii_digit());

@@ -111,13 +111,14 @@ fn is_month_name(text: &Folded, i: usize, end: usize) -> bool {
     let announced = ANNOUNCING.iter().any(|w| text.word_before(i, w).is_some()) && (!name || !weak || closed);
     let listed = text.any_at(next, &["-", "~", "to ", "and ", "through ", "or "]);
     let listed = listed.is_some_and(|(_, next)| frames::month_at(text, text.skip_spaces(next)).is_some());
-    if super::periods::is_verb_may(text, i)
+    if super::may::is_verb_may(text, i)
         && !["in", "since", "until", "by"].iter().any(|w| text.word_before(i, w).is_some())
     {
         return false;
     }
     let books = text.any_at(next, &["books", "calendar", "edition", "issue"]).is_some();
-    let listed = listed || follows_month(text, i) || frames::month_at(text, next).is_some();
+    let listed =
+        listed || follows_month(text, i) || frames::month_at(text, next).is_some_and(|(m, _)| m != 5 && m != 3);
     let alone = i == 0 && text.at(next).is_none();
     !books && (sure || announced || listed || alone || text.any_at(next, &REPORTED).is_some())
 }
@@ -185,7 +186,7 @@ pub(super) fn day_month(text: &Folded, i: usize, context: &Context) -> Option<At
         return Some(Atom { day_may_follow: false, ..atom.sharing() });
     }
     let days = (1..=31).contains(&day) && digits > at && !numbers::joins_left(text, i);
-    (days && lists_to_month(text, end)).then(|| Atom::new(Expr::in_month(None, None, OfMonth::Day(day)), end))
+    (days && lists_to_month(text, day, end)).then(|| Atom::new(Expr::in_month(None, None, OfMonth::Day(day)), end))
 }
 
 /// "24th", "24, 2026", "24 (Tue)" after a month.
@@ -208,8 +209,9 @@ fn short_year(text: &Folded, after: usize) -> Option<(Year, usize)> {
 }
 
 /// `-5 November`, ", 5 and 10 November" after a number.
-fn lists_to_month(text: &Folded, mut end: usize) -> bool {
-    for _ in 0..12 {
+fn lists_to_month(text: &Folded, first: u32, mut end: usize) -> bool {
+    let (mut last, mut rising, mut in_turn) = (first, true, true);
+    for members in 2..14 {
         let next = text.any_at(
             text.skip_spaces(end),
             &[
@@ -218,11 +220,15 @@ fn lists_to_month(text: &Folded, mut end: usize) -> bool {
             ],
         );
         let Some((link, at)) = next else { return false };
-        let Some((1..=31, 1..=2, after)) = numbers::digits_at(text, text.skip_spaces(at)) else { return false };
+        let Some((day @ 1..=31, 1..=2, after)) = numbers::digits_at(text, text.skip_spaces(at)) else { return false };
+        rising &= last < day;
+        in_turn &= last + 1 == day;
+        last = day;
         end = suffix(text, after).unwrap_or(after);
         if frames::month_at(text, text.skip_spaces(end)).is_some() {
-            // "Sold 12, 24 Nov" and "1 Nov: 3, 2 Nov": only "and" and the like tell a day from another number.
-            return link != ", ";
+            // "Sold 12, 24 Nov" and "1 Nov: 3, 2 Nov": "and" and the like tell a day from another number, or the days of
+            // 24, 25, 26 Nov.
+            return link != ", " || in_turn || (rising && members > 2);
         }
     }
     false
@@ -292,8 +298,11 @@ pub(super) fn ordinal(text: &Folded, i: usize, context: &Context) -> Option<Atom
             || follows_ordinal(text, i);
     // "The second" ends a sentence as a rank or a unit of time too.
     let closed = day != 2 && text.at(end).is_none_or(|c| ",.;:!?)".contains(c));
-    let range = ordinal_range(text, end);
-    let said = if figures { the || on || listed || range } else { the && (on || day > 20 || closed) };
+    let next = text.any_at(text.skip_spaces(end), &["and ", "to ", "through "]).map(|(_, at)| at);
+    let between = ["between", "from"].iter().any(|w| text.word_before(i, w).is_some())
+        && next.and_then(|at| text.word_at(at, "the ")).is_some_and(|at| ordinal_at(text, at).is_some());
+    let range = ordinal_range(text, end) || between;
+    let said = if figures { the || on || listed || range } else { the && (on || day > 20 || closed || between) };
     (said && !names_a_thing(text, end, figures)).then(|| Atom::new(Expr::in_month(None, None, OfMonth::Day(day)), end))
 }
 

@@ -43,7 +43,7 @@ fn day_first(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
         let (month, after) = frames::month_at(text, text.skip_spaces(end + 1))?;
         let atom = dated(text, month, day, after, context);
         // "We sold 24. November was good." ends a sentence.
-        let goes_on = text.at(text.skip_spaces(atom.end)).is_some_and(|c| c.is_ascii_alphabetic());
+        let goes_on = text.at(text.skip_spaces(atom.end)).is_some_and(|c| c.is_ascii_alphanumeric());
         return (atom.shares || !goes_on).then_some(Atom { day_may_follow: false, ..atom });
     }
     if separator.is_ascii_alphabetic() {

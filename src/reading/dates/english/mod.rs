@@ -1,17 +1,22 @@
 //! Date words of English: day words, weekdays, feast days. Months and days are read by [`days`], longer times by
 //! [`periods`].
 
+mod corrections;
 mod counted;
 mod days;
 mod forms;
+mod may;
 mod periods;
+mod sides;
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use chrono::Weekday;
 
+pub(super) use self::corrections::corrects;
 use self::days::{dated, day_month, month_day, ordinal};
+use self::sides::now;
 use super::expr::{Expr, OfMonth, OfYear, Part, Year};
 use super::frames::{self, Frame, frame_at};
 use super::{Atom, calendar, written};
@@ -199,15 +204,6 @@ pub(super) fn holds_another(text: &Folded, i: usize) -> bool {
         || counted::from(text, i)
 }
 
-/// "From January until now": today, where it ends a period or begins one.
-fn now(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
-    let end = text.word_at(i, "now")?;
-    let ends = ["until", "till", "til", "to", "through", "up to", "up until"];
-    let begins = text.word_before(i, "between").is_some() && text.word_at(text.skip_spaces(end), "and ").is_some();
-    let said = begins || ends.iter().any(|w| text.word_before(i, w).is_some());
-    if said { Atom::one(Expr::day(Some(context.today))?, end) } else { None }
-}
-
 fn the(text: &Folded, i: usize) -> usize {
     text.word_at(i, "the ").unwrap_or(i)
 }
@@ -225,6 +221,9 @@ pub(super) fn weekday_beside(text: &Folded, end: usize) -> Option<(Weekday, usiz
     let (weekday, after) = weekday_name(text, at).filter(|_| at > end)?;
     let linked = text.any_at(text.skip_spaces(after), &["and ", "or ", "to ", "last ", "this ", "next "]).is_some();
     let sure = after - at > 3 || text.any_at(at, &["tue", "thu", "fri", "mon", "wed"]).is_some();
+    // "5/12 Sat", but "5/12 sat down".
+    let closed = text.at(text.skip_spaces(after)).is_none_or(|c| !c.is_ascii_alphabetic());
+    let sure = sure || (closed && text.before(end).is_some_and(|c| c.is_ascii_digit()));
     (sure && !linked).then_some((weekday, after))
 }
 
@@ -324,44 +323,6 @@ fn day_named(text: &Folded, at: usize, weekday: Weekday, context: &Context) -> O
 /// What before a weekday makes it the name of another day: Black Friday.
 const NAMED_WEEKDAYS: [&str; 9] = ["black", "good", "easter", "whit", "cyber", "super", "bank holiday", "ash", "palm"];
 
-/// "Move it from Nov 24 to Nov 23", "compare June to April": an old date and a new one, or two to compare.
-pub(super) fn corrects(text: &Folded, from: usize, to: usize) -> bool {
-    const VERBS: [&str; 26] = [
-        "move",
-        "moved",
-        "moving",
-        "change",
-        "changed",
-        "changing",
-        "correct",
-        "corrected",
-        "fix",
-        "fixed",
-        "update",
-        "updated",
-        "shift",
-        "shifted",
-        "reschedule",
-        "rescheduled",
-        "postpone",
-        "postponed",
-        "amend",
-        "amended",
-        "switch",
-        "switched",
-        "rename",
-        "delayed",
-        "compare",
-        "compared",
-    ];
-    if text.word_at(text.skip_spaces(to), "to").is_none() {
-        return false;
-    }
-    // In the same sentence, not far before it.
-    let clause = (from.saturating_sub(60)..from).rev().take_while(|i| text.at(*i).is_some_and(|c| !".;\n".contains(c)));
-    clause.into_iter().any(|i| text.any_at(i, &VERBS).is_some())
-}
-
 // --- feasts and years
 
 fn feast(text: &Folded, i: usize, context: &Context) -> Option<Atom> {
@@ -417,7 +378,10 @@ fn named_year(text: &Folded, i: usize) -> Option<Atom> {
     let listed = text
         .any_at(next, &[", and ", ", ", "and ", "& ", "vs. ", "vs ", "versus "])
         .and_then(|(_, at)| frames::named_year(text, at))
-        .is_some_and(|(_, after)| crate::reading::units::plural_at(text, text.skip_spaces(after)).is_none());
+        .is_some_and(|(_, after)| {
+            let next = text.skip_spaces(after);
+            crate::reading::units::plural_at(text, next).is_none() || text.any_at(next, &["sales", "totals"]).is_some()
+        });
     let announced = announced || ["vs", "versus", "vs."].iter().any(|w| text.word_before(i, w).is_some());
     if listed && matches!(year, Year::Calendar(2000..=2049)) {
         return Some(Atom::new(Expr::in_year(Some(year), OfYear::Whole), end));

@@ -4,6 +4,8 @@
 use chrono::{Datelike, Weekday};
 
 use super::days::{month_day, ordinal_at};
+use super::may::is_verb_may;
+use super::sides::{both_sides, sided_day};
 use super::{feast, the, weekday_name};
 use crate::reading::dates::calendar::{self, Unit};
 use crate::reading::dates::expr::{self, Expr, OfMonth, OfYear, Part, Year};
@@ -370,45 +372,6 @@ fn sided_weekday(by: i64, weekday: Weekday, context: &Context) -> Option<Expr> {
         _ => None,
     };
     Some(Expr { week, ..Part::Given(days.into_iter().map(Reading::Day).collect()).into() })
-}
-
-/// "This" in "this and last month".
-fn both_sides(text: &Folded, at: usize, by: i64, context: &Context) -> Option<Atom> {
-    let (_, other) = text.any_at(at, &["and ", "or ", "vs "])?;
-    let (_, unit) = text.lookup(other, &frames::SIDES)?;
-    let (unit, _) = text.lookup(unit, &[("week", Unit::Week), ("month", Unit::Month), ("year", Unit::Year)])?;
-    Atom::one(frames::away(unit, by, context)?.whole(context)?, text.skip_spaces_back(at))
-}
-
-/// "Last Christmas", "next New Year's Eve", "last Nov 24".
-fn sided_day(text: &Folded, at: usize, by: i64, context: &Context) -> Option<Atom> {
-    let free = |atom: &Atom| atom.exprs.iter().all(|e| e.year.is_none() && dates::is_day(e)) && !atom.exprs.is_empty();
-    let atom = feast(text, at, context).or_else(|| month_day(text, at, context)).filter(free)?;
-    let today = context.today;
-    let day = |year: Option<i32>| {
-        let expr = Expr { year: year.map(Year::Calendar), ..atom.exprs.first()?.clone() };
-        expr.readings(context).ok()?.first()?.start()
-    };
-    let this = day(Some(today.year()))?;
-    let found = match by {
-        0 => Some(this),
-        ..0 if this < today => Some(this),
-        ..0 => day(today.year().checked_sub(1)),
-        _ if this > today => Some(this),
-        _ => day(today.year().checked_add(1)),
-    };
-    Atom::one(Expr::day(found)?, atom.end)
-}
-
-/// "This may be wrong": not the month.
-pub(super) fn is_verb_may(text: &Folded, i: usize) -> bool {
-    const VERBS: [&str; 45] = [
-        "be", "not", "have", "has", "take", "takes", "want", "need", "order", "or may", "or not", "and may", "also",
-        "well", "come", "go", "get", "give", "make", "help", "cause", "change", "require", "contain", "include",
-        "happen", "mean", "differ", "look", "seem", "become", "still", "only", "never", "even", "just", "i", "we",
-        "you", "he", "she", "they", "rain", "work", "fail",
-    ];
-    text.word_at(i, "may").is_some_and(|end| text.any_at(text.skip_spaces(end), &VERBS).is_some())
 }
 
 /// "Last Friday of last month".
