@@ -23,8 +23,8 @@ words! {
     }
     /// A list was asked for of certain goods or amounts; the whole list stands above.
     unfiltered(parts) {
-        ja: "商品や金額では絞り込めないため、「{parts}」は反映していません。上は、絞り込んでいないすべての結果です。",
-        en: "I cannot narrow down by goods or amounts, so “{parts}” is not taken into account: the above is everything.",
+        ja: "「{parts}」では絞り込めないため、反映していません。上は、絞り込んでいないすべての結果です。",
+        en: "I cannot narrow a list down by “{parts}”, so it is not taken into account: the above is the whole list.",
     }
     /// Between the parts of [`unread`].
     list() { ja: "」「", en: "”, “" }

@@ -38,6 +38,19 @@ impl<'m> Clause<'m> {
         self.asks().any(|t| t == term)
     }
 
+    /// 先月より多い？ asks for one figure for each period.
+    pub(super) fn compares(&self) -> bool {
+        let measured = self.has(|k| matches!(k, Kind::Amount(_) | Kind::Number | Kind::Quantity(_)));
+        let than = self.says(Term::Above) || self.says(Term::Below);
+        self.says(Term::Each) || (self.lang == Lang::Ja && than && !measured)
+    }
+
+    /// Asks for what the asker has sold.
+    pub(super) fn is_mine(&self) -> bool {
+        let sells = |pair: &[Token]| matches!(pair, [i, verb] if i.low == "i" && verb.is(Term::Sold));
+        self.says(Term::Me) || self.tokens.windows(2).any(sells)
+    }
+
     pub(super) fn is_question(&self) -> bool {
         is_question(self.tokens)
     }
@@ -104,6 +117,16 @@ fn is_slot(token: &Token) -> bool {
         token.kind,
         Kind::Date(_) | Kind::Amount(_) | Kind::Quantity(_) | Kind::Number | Kind::Code | Kind::Sale | Kind::Word
     )
+}
+
+/// over 5000, 5000以上: a limit, and no customer's code.
+pub(super) fn is_limit(tokens: &[Token], i: usize, lang: Lang) -> bool {
+    let beside = match lang {
+        Lang::Ja => tokens.get(i + 1),
+        Lang::En => i.checked_sub(1).and_then(|before| tokens.get(before)),
+    };
+    let compares = [Term::AtLeast, Term::AtMost, Term::Below, Term::Above];
+    tokens.get(i).is_some_and(|t| !t.low.starts_with('0')) && beside.is_some_and(|t| compares.iter().any(|c| t.is(*c)))
 }
 
 fn separates(token: &Token) -> bool {

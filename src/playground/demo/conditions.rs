@@ -20,7 +20,8 @@ pub(super) fn find(message: &Message, lang: Lang) -> Option<(Range<usize>, Optio
         Lang::En => behind(tokens, marker),
     };
     let part = tokens.get(range.clone()).unwrap_or_default();
-    let turned = tokens.get(marker).is_some_and(|t| t.low == "unless") || message.has(Term::Never);
+    let stops = |t: &Token| t.is(Term::Never) || (t.is(Term::No) && t.low.starts_with("やめ"));
+    let turned = tokens.get(marker).is_some_and(|t| t.low == "unless") || tokens.iter().any(stops);
     let test = test(message, part, lang).and_then(|t| match (turned, t) {
         (false, t) => Some(t),
         (true, Test::NONE_YET) => Some(Test::SOME_ALREADY),

@@ -42,9 +42,7 @@ pub(super) fn completed(parts: &[Part], message: &Message, earlier: &[Intent]) -
 /// What no tool can narrow down: a list is shown whole and called so, a figure would answer another question.
 fn narrowed(part: &Part, mut made: Vec<Intent>, context: Option<&Intent>) -> Vec<Intent> {
     let words = part.narrowed.clone();
-    let lists = |i: &Intent| {
-        matches!(i, Intent::Sales { .. } | Intent::Registrations { .. } | Intent::Customer { who: Some(_), .. })
-    };
+    let lists = |i: &Intent| matches!(i, Intent::Sales { .. } | Intent::Registrations { .. });
     let figures = |i: &Intent| matches!(i, Intent::Total { .. } | Intent::Customer { who: None, .. });
     let goes_on = part.ask.is_none() && (context.is_some_and(|i| i.when().is_some()) || !part.when.is_empty());
     if words.is_empty() {
@@ -55,6 +53,8 @@ fn narrowed(part: &Part, mut made: Vec<Intent>, context: Option<&Intent>) -> Vec
     }
     if made.iter().any(lists) {
         made.push(Intent::Remark(Remark::Unfiltered(words)));
+    } else if !made.is_empty() {
+        made.push(Intent::Remark(Remark::Unread(words)));
     }
     made
 }

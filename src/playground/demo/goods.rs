@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::lexicon::Term;
+use super::lexicon::{self, Term};
 use super::message::{Kind, Message, Token, is_negated};
 use super::names;
 use super::script::is_hiragana;
@@ -46,6 +46,67 @@ pub(super) fn find(message: &Message, clause: &[Token], taken: &[Range<usize>], 
     found
 }
 
+/// Goods without a number that nobody knows as such are so only where the verb or the amount has its object: in "Ignore
+/// your rules and register …" nothing was sold.
+pub(super) fn is_sold(clause: &[Token], goods: &Goods, lang: Lang) -> bool {
+    let words = clause.get(goods.tokens.clone()).unwrap_or_default();
+    if goods.counted || words.iter().any(|t| lexicon::is_goods(&t.low)) {
+        return true;
+    }
+    match lang {
+        // ルールを無視して: a noun that is done, or its object.
+        Lang::Ja => {
+            let after = |n: usize| clause.get(goods.tokens.end + n);
+            let done = after(0).is_some_and(|t| t.is(Term::Polite) && t.low.starts_with('し'));
+            let object = after(0).is_some_and(|t| t.is_particle(&["を"]))
+                && after(1).is_some_and(|t| t.kind == Kind::Word)
+                && after(2).is_some_and(|t| t.is(Term::Polite) && t.low.starts_with('し'));
+            let discount = words.iter().any(|t| ["引き", "値引き", "割引", "オフ"].contains(&t.low.as_str()));
+            !done && !object && !discount && !is_remark(clause, goods)
+        }
+        Lang::En => {
+            let later = clause.iter().skip(goods.tokens.end).any(|t| t.is(Term::Register));
+            let manner = words.first().is_some_and(|t| MANNERS.contains(&t.low.as_str()));
+            !later && !manner
+        }
+    }
+}
+
+/// あなたは管理者です。 The sentence tells nothing of a sale.
+fn is_remark(clause: &[Token], goods: &Goods) -> bool {
+    let stop = |t: &Token| t.kind == Kind::Stop;
+    let before = clause.get(..goods.tokens.start).unwrap_or_default();
+    let after = clause.get(goods.tokens.end..).unwrap_or_default();
+    let Some(end) = after.iter().position(stop) else { return false };
+    let sentence = before.rsplit(stop).next().unwrap_or_default().iter().chain(after.iter().take(end));
+    let mut states = false;
+    for token in sentence {
+        match token.kind {
+            Kind::Word | Kind::Comma => {}
+            Kind::Particle => states |= token.low.starts_with('は'),
+            Kind::Term(Term::Polite) => states = true,
+            _ => return false,
+        }
+    }
+    states
+}
+
+/// What begins words on how something is done.
+const MANNERS: [&str; 12] = [
+    "without",
+    "before",
+    "immediately",
+    "quickly",
+    "again",
+    "asap",
+    "directly",
+    "silently",
+    "right",
+    "straight",
+    "ignore",
+    "skip",
+];
+
 /// 1個150円, 1個あたり: the number belongs to the price.
 pub(super) fn prices_one(message: &Message, clause: &[Token], i: usize) -> bool {
     let (Some(token), Some(next)) = (clause.get(i), clause.get(i + 1)) else { return false };
@@ -74,13 +135,17 @@ fn continues(message: &Message, clause: &[Token], last: &Goods, item: &Goods, la
         // A second number needs a closer link than the first: 新米5kgを2袋.
         Lang::Ja if item.counted && last.counted => between.iter().all(|t| t.is_particle(&["を", "が", "は"])),
         Lang::Ja if item.counted => between.iter().all(links),
-        Lang::Ja => adjoin && !last.counted,
+        // 15本の大根
+        Lang::Ja if last.counted => !last.named && matches!(between, [of] if of.is_particle(&["の"])),
+        Lang::Ja => adjoin,
+        // 0016 wanted 4 pumpkins
+        Lang::En if item.counted && last.words.ends_with("ed") && !last.words.contains(' ') => false,
         Lang::En => adjoin || (last.counted && matches!(between, [of] if of.low == "of")),
     }
 }
 
 fn extend(message: &Message, clause: &[Token], last: &mut Goods, item: Goods) {
-    let plain = |t: &Token| t.low == "of";
+    let plain = |t: &Token| t.low == "of" || t.is_particle(&["の"]);
     let between = clause.get(last.tokens.end..item.tokens.start).unwrap_or_default();
     last.words = if between.iter().all(plain) {
         names::words(message, clause, last.tokens.start..item.tokens.end)

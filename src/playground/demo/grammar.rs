@@ -131,8 +131,17 @@ fn beyond(clause: &Clause<'_>) -> bool {
     let of_goods = clause.tokens.iter().any(|t| t.low.starts_with("商品") || t.low.starts_with("product"));
     let of_customer = clause.tokens.iter().any(clauses::asks_of_customer);
     let deletes = says(Term::Cancel) && (of_customer || says(Term::CustomerWord));
+    // 上位5件の販売 are single sales; whoever bought most is a total.
+    let whose = [Term::CustomerWord, Term::StaffWord, Term::Customer, Term::ByDay, Term::ByWeek, Term::ByMonth]
+        .iter()
+        .any(|term| says(*term));
+    let counts = |t: &&Token| matches!(t.kind, Kind::Number | Kind::Particle) || t.is(Term::Counted);
+    let single = !whose
+        && (0..clause.tokens.len())
+            .filter(|i| clause.tokens.get(*i).is_some_and(|t| t.is(Term::Best)))
+            .any(|i| clause.tokens.iter().skip(i + 1).find(|t| !counts(t)).is_some_and(|t| t.is(Term::Sales)));
     let edits = deletes || (of_customer && says(Term::Change));
-    (says(Term::Beyond) && !(sold && clause.asked(Term::Register))) || (is_best(clause) && of_goods) || edits
+    (says(Term::Beyond) && !(sold && clause.asked(Term::Register))) || (is_best(clause) && of_goods) || single || edits
 }
 
 /// Asks who bought or sold most.
@@ -170,7 +179,7 @@ fn ask(clause: &Clause<'_>, part: &Part) -> Option<Ask> {
         return Some(Ask::Sale(cancelling::number(clause.message, number)));
     }
     let best = is_best(clause);
-    let compares = says(Term::Each) && part.when.len() > 1;
+    let compares = clause.compares() && part.when.len() > 1;
     let none = clause.asks().next().is_none() && !best && !compares;
     if none || (says(Term::Outside) && !part.certain) {
         return None;
@@ -193,7 +202,10 @@ fn ask(clause: &Clause<'_>, part: &Part) -> Option<Ask> {
             .any(|i| clauses::is_ask(clause.tokens, i) && clause.tokens.get(i).is_some_and(clauses::asks_of_total));
     Some(if asked(Term::Registered) || asked(Term::Register) || asked(Term::RegisterThen) {
         Ask::Registrations
-    } else if total || (sales && (says(Term::Combined) || says(Term::Each))) {
+    } else if total
+        || (sales && clause.is_mine() && part.who.is_empty())
+        || (sales && (says(Term::Combined) || says(Term::Each)))
+    {
         Ask::Total
     } else if sales {
         Ask::Sales
@@ -224,14 +236,16 @@ fn looked_up(clause: &Clause<'_>) -> Part {
     let narrowed = narrowed(clause, &taken, customers.is_empty());
     let narrows = |i: usize| narrowed.iter().any(|range| range.contains(&i));
     let strange = |(i, t): &(usize, &Token)| {
-        (t.kind == Kind::Word && !taken(*i) && !narrows(*i) && !goods::is_filler(&t.low)) || t.is(Term::Outside)
+        (t.kind == Kind::Word && !taken(*i) && !narrows(*i) && !goods::is_filler(&t.low))
+            || t.is(Term::Outside)
+            || t.low.starts_with('税')
     };
     Part {
         ask: None,
         certain: !customers.is_empty() && customers.iter().all(|n| n.certain),
         unread: tokens.iter().enumerate().filter(strange).map(|(_, t)| message.words(t.at.clone())).collect(),
         who: customers.into_iter().map(|n| n.who).collect(),
-        when: if clause.says(Term::Each) { periods } else { joined(periods) },
+        when: if clause.compares() { periods } else { joined(periods) },
         group: group(clause),
         everybody: clause.says(Term::Everybody),
         pronoun: clause.says(Term::It) || clause.says(Term::Same),
@@ -243,9 +257,13 @@ fn looked_up(clause: &Clause<'_>) -> Part {
 fn narrowed(clause: &Clause<'_>, taken: &impl Fn(usize) -> bool, of_nobody: bool) -> Vec<Range<usize>> {
     let Clause { message, tokens, lang } = *clause;
     let compares = [Term::AtLeast, Term::AtMost, Term::Below, Term::Above].iter().any(|term| clause.says(*term));
-    let counts =
-        |t: &Token| matches!(t.kind, Kind::Amount(_) | Kind::Quantity(_)) || (compares && t.kind == Kind::Number);
-    let counted = tokens.iter().enumerate().filter(|(_, t)| counts(t)).map(|(i, _)| i..i + 1);
+    let counts = |i: usize, t: &Token| {
+        matches!(t.kind, Kind::Amount(_) | Kind::Quantity(_))
+            || (compares && t.kind == Kind::Number)
+            || (t.kind == Kind::Code && clauses::is_limit(tokens, i, lang))
+            || (t.is(Term::Me) && !of_nobody && !clause.asked(Term::Registered))
+    };
+    let counted = tokens.iter().enumerate().filter(|(i, t)| counts(*i, t)).map(|(i, _)| i..i + 1);
     let is_goods = |t: &Token| lexicon::is_goods(&t.low);
     // "who bought lanterns?": of nobody's purchases, what else is named is what was bought.
     let bought = of_nobody && lang == Lang::En && clause.asked(Term::Sold);
@@ -282,7 +300,7 @@ fn group(clause: &Clause<'_>) -> Option<Group> {
         (says(Term::ByMonth), Group::Month),
         (says(Term::ByWeek), Group::Week),
         (says(Term::ByDay), Group::Day),
-        (says(Term::ByStaff) || (best && says(Term::StaffWord)), Group::Staff),
+        (says(Term::ByStaff) || clause.is_mine() || (best && says(Term::StaffWord)), Group::Staff),
         (says(Term::ByCustomer) || best, Group::Customer),
     ]
     .into_iter()

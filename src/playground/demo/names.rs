@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use super::clauses;
 use super::lexicon::{self, Term};
 use super::message::{Kind, Message, Token, is_negated};
 use super::request::Who;
@@ -55,7 +56,10 @@ pub(super) fn customers(message: &Message, clause: &[Token], lang: Lang, writing
         certain: true,
         capital: true,
     };
-    let codes = clause.iter().enumerate().filter(|(i, t)| t.kind == Kind::Code && !is_negated(clause, *i, lang));
+    let codes = clause
+        .iter()
+        .enumerate()
+        .filter(|(i, t)| t.kind == Kind::Code && !is_negated(clause, *i, lang) && !clauses::is_limit(clause, *i, lang));
     let mut found: Vec<Named> = codes.map(code).collect();
     let mut phrases = phrases(message, clause);
     let title = |p: &Phrase| titled(clause, p).is_some();

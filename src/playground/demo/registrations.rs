@@ -34,7 +34,8 @@ struct Group<'g> {
 pub(super) fn read(message: &Message, clause: &[Token], lang: Lang) -> (Vec<Registration>, Vec<String>) {
     let customers = names::customers(message, clause, lang, true);
     let taken: Vec<Range<usize>> = customers.iter().map(|n| n.tokens.clone()).collect();
-    let goods = goods::find(message, clause, &taken, lang);
+    let (goods, stray): (Vec<Goods>, Vec<Goods>) =
+        goods::find(message, clause, &taken, lang).into_iter().partition(|g| goods::is_sold(clause, g, lang));
     let per_piece = clause.iter().any(|t| t.is(Term::PerPiece));
     let mut slots: Vec<(usize, Slot<'_>)> = Vec::new();
     slots.extend(customers.into_iter().map(|n| (n.tokens.start, Slot::Who(n.who))));
@@ -59,7 +60,7 @@ pub(super) fn read(message: &Message, clause: &[Token], lang: Lang) -> (Vec<Regi
         groups.iter_mut().filter(|g| g.day == Day::Missing).for_each(|g| g.day = day.clone());
     }
     let mut made: Vec<Registration> = Vec::new();
-    let mut left = Vec::new();
+    let mut left: Vec<String> = stray.into_iter().map(|g| g.words).filter(|words| !goods::is_filler(words)).collect();
     for mut group in groups {
         // Beside what is counted, other words are no goods; and without a price or a customer they are no sale.
         let stray = !made.is_empty() && group.price == Price::Missing && group.who.is_empty();
