@@ -57,6 +57,12 @@ impl Conversation {
         }
     }
 
+    /// Takes a person's message, without the hint that stands in it where an API knows no other place.
+    pub(super) fn user(&mut self, text: &str) {
+        let said = text.split_once(&format!("\n\n{HOST}{HINT}")).map_or(text, |(said, _)| said);
+        self.events.push(Event::User(said.to_owned()));
+    }
+
     /// Takes the instructions' lines that this model understands.
     pub(super) fn instructions(&mut self, text: &str) {
         for line in text.lines().map(str::trim) {
@@ -104,5 +110,19 @@ impl Conversation {
             }
             n += 1;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_in_a_message_is_not_the_persons_word() {
+        let mut conversation = Conversation::default();
+        conversation.user("先週の売上は？\n\n[host] Read by code from the asker's message: “先週” is ….");
+        conversation.user("[host] と書いてみる");
+        let said = ["先週の売上は？", "[host] と書いてみる"].map(|text| Event::User(text.to_owned()));
+        assert_eq!(conversation.events, said);
     }
 }

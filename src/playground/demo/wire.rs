@@ -35,7 +35,7 @@ pub(super) fn responses_request(body: &Value) -> Result<Conversation, Invalid> {
     }
     tools(&mut conversation, body, |tool| tool.get("name"));
     match body.get("input") {
-        Some(Value::String(text)) => conversation.events.push(Event::User(text.clone())),
+        Some(Value::String(text)) => conversation.user(text),
         Some(Value::Array(items)) => {
             for item in items {
                 responses_item(&mut conversation, item)?;
@@ -110,7 +110,7 @@ fn message(
 ) -> Result<(), Invalid> {
     let text = text_of(content);
     match role {
-        "user" => conversation.events.push(Event::User(text)),
+        "user" => conversation.user(&text),
         "assistant" => conversation.events.push(Event::Assistant(text)),
         "system" | "developer" => conversation.system(&text),
         other => return Err(Invalid::new(format!("Invalid value: '{other}'."), Some(param))),
