@@ -45,8 +45,8 @@ pub struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// A turn over `history` (earlier turns) and `message` (this turn so far: the person's words, and the rounds
-    /// stored before a restart); `heard` are the asker's words. The tool calls among the latter are counted here; the rest of the budget is the
-    /// caller's to reduce.
+    /// stored before a restart); `heard` are the asker's words. The tool calls of `message` are counted here; the rest of
+    /// the budget is the caller's to reduce.
     pub fn new(
         agent: &'a Agent,
         asker: Asker,
