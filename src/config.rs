@@ -14,6 +14,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::domain::Secret;
+use crate::records::Source as RecordsSource;
+use crate::records::postgres::{Group, Section as RecordsSection};
 use crate::{agent, duties, policy, proposals, telemetry, thread};
 
 const PREFIX: &str = "SALES_CONCIERGE";
@@ -42,6 +44,8 @@ pub struct Config {
     pub duties: duties::Settings,
     /// Proposals.
     pub proposals: proposals::Settings,
+    /// Where the records are.
+    pub records: RecordsSection,
     /// The sales server.
     pub sales_server: SalesServer,
     /// Logs.
@@ -157,6 +161,8 @@ pub struct SalesServer {
     pub caller_keys: String,
     /// Public keys of accepted approval tokens, comma separated. Set by the bot for its child process.
     pub approval_keys: String,
+    /// The database login of the sales server; the bot's when absent.
+    pub database_url: Option<Secret>,
     /// How long one tool call may take, in milliseconds.
     pub call_timeout_ms: u64,
     /// How long after a registration its own person may cancel it, in hours.
@@ -165,7 +171,13 @@ pub struct SalesServer {
 
 impl Default for SalesServer {
     fn default() -> Self {
-        Self { caller_keys: String::new(), approval_keys: String::new(), call_timeout_ms: 30_000, undo_window_h: 24 }
+        Self {
+            caller_keys: String::new(),
+            approval_keys: String::new(),
+            database_url: None,
+            call_timeout_ms: 30_000,
+            undo_window_h: 24,
+        }
     }
 }
 
@@ -175,10 +187,11 @@ impl Default for SalesServer {
 pub struct ConfigError(pub Vec<String>);
 
 /// Names that elsewhere say where data is kept, and what is kept in the data folder instead.
-const OTHER_STORES: [(&str, &str); 2] = [("DATABASE_URL", "records.sqlite"), ("REDIS_URL", "work.sqlite")];
+const OTHER_STORES: [(&str, &str); 1] = [("REDIS_URL", "work.sqlite")];
 
 /// Names that are usual elsewhere, and the keys they stand for. Ours win over them.
-const USUAL: [(&str, &str); 6] = [
+const USUAL: [(&str, &str); 7] = [
+    ("DATABASE_URL", "records.url"),
     ("OPENAI_API_KEY", "model.api_key"),
     ("OPENAI_BASE_URL", "model.base_url"),
     ("SLACK_BOT_TOKEN", "slack.bot_token"),
@@ -262,6 +275,7 @@ impl Config {
             worker: sections.take("worker"),
             duties: sections.take("duties"),
             proposals: sections.take("proposals"),
+            records: sections.take("records"),
             sales_server: sections.take("sales_server"),
             log: sections.take("log"),
             other_stores,
@@ -334,6 +348,17 @@ impl Config {
             )
         })
         .collect()
+    }
+
+    /// Where the records are for a part of the program: `file`, unless a database is configured.
+    pub fn records(&self, file: PathBuf, group: Group) -> RecordsSource {
+        let Some(url) = &self.records.url else { return RecordsSource::File(file) };
+        let own = match group {
+            Group::Owner => &self.records.migrate_url,
+            Group::Reader | Group::Committer => &self.sales_server.database_url,
+            Group::Bot | Group::Auditor => &None,
+        };
+        RecordsSource::Postgres(self.records.settings(own.as_ref().unwrap_or(url).clone()))
     }
 
     fn model_faults(&self) -> Vec<String> {

@@ -7,6 +7,7 @@ use chrono::TimeDelta;
 use crate::app::DataDir;
 use crate::commands::Failure;
 use crate::config::{self, Config};
+use crate::records::postgres::Group;
 use crate::sales::{self, ServerError};
 use crate::tokens::{PublicKeys, Verifier};
 
@@ -23,7 +24,7 @@ pub async fn run(config: Config, data_dir: PathBuf) -> Result<(), Failure> {
     Verifier::new(&public_keys).map_err(|error| Failure::Usage(error.into()))?;
     let dir = DataDir::open(&data_dir).map_err(Failure::Usage)?;
     let settings = sales::Settings {
-        records: dir.records(),
+        records: config.records(dir.records(), Group::Reader),
         public_keys,
         zone: config.company.zone,
         undo_window: TimeDelta::hours(i64::from(config.sales_server.undo_window_h)),

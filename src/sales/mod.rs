@@ -4,7 +4,6 @@
 //! on each call. It writes nothing without an approval token whose proposal a person confirmed. It does not know Slack,
 //! models or conversations.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use chrono::TimeDelta;
@@ -15,7 +14,8 @@ use rmcp::transport::IntoTransport;
 use rmcp::{RoleServer, transport::io::stdio_pipes};
 
 use crate::domain::Clock;
-use crate::records::Records;
+use crate::records::postgres::Group;
+use crate::records::{OpenError, Records, Source, SqliteRecords};
 use crate::tokens::{KeyError, PublicKeys, Verifier};
 
 mod answer;
@@ -40,8 +40,8 @@ const DRAIN: Duration = Duration::from_secs(5);
 /// What the server needs to know.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The SQLite file of the store of record.
-    pub records: PathBuf,
+    /// The store of record.
+    pub records: Source,
     /// Whose tokens are accepted.
     pub public_keys: PublicKeys,
     /// The company's zone: rules sale numbers and the default date.
@@ -58,7 +58,10 @@ pub enum ServerError {
     Keys(#[from] KeyError),
     /// The store of record cannot be opened.
     #[error("the sales server cannot open its records")]
-    Records(#[from] sqlx::Error),
+    Records(#[from] OpenError),
+    /// The store is of an engine that the tools do not know.
+    #[error("the sales server has no tools for this engine yet")]
+    Engine,
     /// A tool's schema does not compile.
     #[error("a tool's schema is not a JSON Schema")]
     Schema(#[from] jsonschema::ValidationError<'static>),
@@ -82,8 +85,9 @@ impl ServerError {
 /// # Errors
 /// See [`ServerError`].
 pub async fn run_stdio(settings: Settings) -> Result<(), ServerError> {
-    let records = Records::open(&settings.records).await?;
-    let running = match serve(records.clone(), &settings, Clock::system(), stdio_pipes()).await {
+    let records = Records::open(&settings.records, Group::Reader).await?;
+    let Some(file) = records.sqlite() else { return Err(ServerError::Engine) };
+    let running = match serve(file.clone(), &settings, Clock::system(), stdio_pipes()).await {
         // Nothing was asked, nothing is wrong.
         Err(e) if e.is_gone_host() => return Ok(()),
         started => started?,
@@ -101,7 +105,7 @@ pub async fn run_stdio(settings: Settings) -> Result<(), ServerError> {
 
 /// Serves one connection over any transport. The returned handle ends it when dropped.
 async fn serve<T, E, A>(
-    records: Records,
+    records: SqliteRecords,
     settings: &Settings,
     clock: Clock,
     transport: T,

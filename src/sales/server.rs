@@ -26,7 +26,7 @@ use super::commit::{Cancellation, Committer, NewSale};
 use super::{guide, reads};
 use crate::audit::{self, Entry};
 use crate::domain::{Clock, Person, ProposalId, Risk, Role};
-use crate::records::Records;
+use crate::records::SqliteRecords;
 use crate::staff::{self, Staff};
 use crate::tokens::{Approval, META_APPROVAL, META_CALLER, TokenError, Verifier};
 
@@ -35,7 +35,7 @@ const FRESH_MS: u64 = 60_000;
 
 /// The MCP server over one store of record.
 pub(super) struct Server {
-    pub records: Records,
+    pub records: SqliteRecords,
     pub verifier: Verifier,
     pub committer: Committer,
     pub clock: Clock,
