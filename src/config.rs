@@ -347,7 +347,27 @@ impl Config {
                 "{name} is set, but not supported yet: this build keeps its data in the data folder ({file}); unset it"
             )
         })
+        .chain(self.database_faults())
         .collect()
+    }
+
+    fn database_faults(&self) -> Vec<String> {
+        let urls = [
+            ("records.url", &self.records.url),
+            ("records.migrate_url", &self.records.migrate_url),
+            ("sales_server.database_url", &self.sales_server.database_url),
+        ];
+        let is_database = |secret: &Secret| {
+            let url = url::Url::parse(secret.reveal());
+            url.is_ok_and(|u| matches!(u.scheme(), "postgres" | "postgresql"))
+        };
+        let faulty = urls.iter().filter(|(_, url)| url.as_ref().is_some_and(|url| !is_database(url)));
+        faulty
+            .map(|(key, _)| {
+                let usual = if *key == "records.url" { "DATABASE_URL or " } else { "" };
+                format!("{key} ({usual}{}): not an address that begins with postgres://", variable(key))
+            })
+            .collect()
     }
 
     /// Where the records are for a part of the program: `file`, unless a database is configured.
@@ -576,7 +596,7 @@ mod tests {
         let faulty = [
             ("SALES_CONCIERGE__SERVER__METRICS_LISTEN", "here-secret"),
             ("SLACK_API_URL", "ftp://secret"),
-            ("DATABASE_URL", "postgres://u:secret@db"),
+            ("DATABASE_URL", "mysql://u:secret@db"),
         ];
         let text = load(&faulty).unwrap().check_serve().unwrap_err().to_string();
         let missing = ["SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET", "OPENAI_API_KEY"];
