@@ -184,7 +184,8 @@ CREATE FUNCTION departments_now() RETURNS text[]
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN CASE
         WHEN current_setting('sales_concierge.departments', true) ~
-             '^[ \t\n\r]*\[[ \t\n\r]*("([^"\\\x01-\x1f]|\\["\\/bfnrt]|\\u(?!0000|[dD][89a-fA-F])[0-9a-fA-F]{4})*"[ \t\n\r]*(,[ \t\n\r]*(?="))?)*\][ \t\n\r]*$'
+             '^[ \t\n\r]*\[[ \t\n\r]*("([^"\\\x01-\x1f]|\\["\\/bfnrt]|\\u(?!0000|[dD][89a-fA-F])[0-9a-fA-F]{4})*"'
+             '[ \t\n\r]*(,[ \t\n\r]*"([^"\\\x01-\x1f]|\\["\\/bfnrt]|\\u(?!0000|[dD][89a-fA-F])[0-9a-fA-F]{4})*"[ \t\n\r]*)*)?\][ \t\n\r]*$'
         THEN ARRAY(SELECT json_array_elements_text(current_setting('sales_concierge.departments', true)::json))
         ELSE '{}'::text[]
     END;
