@@ -104,7 +104,7 @@ CREATE TABLE outbox (
     sent_version bigint NOT NULL DEFAULT 0,
     posted_ts    text COLLATE "C",
     -- a post was begun and its outcome is not known: look before posting again
-    begun        boolean NOT NULL DEFAULT false,
+    begun        bigint NOT NULL DEFAULT 0,
     attempts     bigint NOT NULL DEFAULT 0,
     due_at       bigint NOT NULL,
     lease_until  bigint NOT NULL DEFAULT 0,
