@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -161,11 +162,37 @@ pub struct SalesServer {
     pub call_timeout_ms: u64,
     /// How long after a registration its own person may cancel it, in hours.
     pub undo_window_h: u32,
+    /// For the bot: where a sales server is served over HTTP, up to and including `/mcp`. Empty: the bot starts its own.
+    pub url: String,
+    /// For `sales-server --transport http`: the address.
+    pub listen: SocketAddr,
+    /// Its address as clients see it, if another; named in its metadata.
+    pub public_url: String,
+    /// Names, comma separated, under which it may be asked besides loopback.
+    pub allowed_hosts: String,
+    /// Origins of web pages, comma separated, that may ask it. Empty: none.
+    pub allowed_origins: String,
+    /// Requests it takes in a second; more are answered with 429.
+    pub requests_per_second: NonZeroU32,
+    /// Requests it works on at a time; more are answered with 503.
+    pub concurrent_requests: u32,
 }
 
 impl Default for SalesServer {
     fn default() -> Self {
-        Self { caller_keys: String::new(), approval_keys: String::new(), call_timeout_ms: 30_000, undo_window_h: 24 }
+        Self {
+            caller_keys: String::new(),
+            approval_keys: String::new(),
+            call_timeout_ms: 30_000,
+            undo_window_h: 24,
+            url: String::new(),
+            listen: SocketAddr::from(([127, 0, 0, 1], 3100)),
+            public_url: String::new(),
+            allowed_hosts: String::new(),
+            allowed_origins: String::new(),
+            requests_per_second: NonZeroU32::new(2000).unwrap_or(NonZeroU32::MIN),
+            concurrent_requests: 256,
+        }
     }
 }
 
@@ -286,6 +313,8 @@ impl Config {
             faults.push(missing("model.api_key", "OPENAI_API_KEY", "or set model.base_url for a server without keys"));
         }
         faults.extend(not_a_url("slack.api_url", Some(&self.slack.api_url)));
+        let url = Some(self.sales_server.url.as_str()).filter(|url| !url.is_empty());
+        faults.extend(not_a_url("sales_server.url", url));
         faults.extend(no_header("slack.bot_token", self.slack.bot_token.as_ref()));
         faults.extend(self.model_faults());
         if let Err(ConfigError(found)) = optional_address(&self.server.metrics_listen) {
@@ -302,7 +331,7 @@ impl Config {
         all(self.model_faults())
     }
 
-    /// What `sales-server` cannot do without.
+    /// What `sales-server` cannot do without when it checks tokens.
     ///
     /// # Errors
     /// With everything that is missing.
