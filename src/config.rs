@@ -162,8 +162,6 @@ pub struct SalesServer {
     pub call_timeout_ms: u64,
     /// How long after a registration its own person may cancel it, in hours.
     pub undo_window_h: u32,
-    /// For the bot: where a sales server is served over HTTP, up to and including `/mcp`. Empty: the bot starts its own.
-    pub url: String,
     /// For `sales-server --transport http`: the address.
     pub listen: SocketAddr,
     /// Its address as clients see it, if another; named in its metadata.
@@ -185,7 +183,6 @@ impl Default for SalesServer {
             approval_keys: String::new(),
             call_timeout_ms: 30_000,
             undo_window_h: 24,
-            url: String::new(),
             listen: SocketAddr::from(([127, 0, 0, 1], 3100)),
             public_url: String::new(),
             allowed_hosts: String::new(),
@@ -313,8 +310,6 @@ impl Config {
             faults.push(missing("model.api_key", "OPENAI_API_KEY", "or set model.base_url for a server without keys"));
         }
         faults.extend(not_a_url("slack.api_url", Some(&self.slack.api_url)));
-        let url = Some(self.sales_server.url.as_str()).filter(|url| !url.is_empty());
-        faults.extend(not_a_url("sales_server.url", url));
         faults.extend(no_header("slack.bot_token", self.slack.bot_token.as_ref()));
         faults.extend(self.model_faults());
         if let Err(ConfigError(found)) = optional_address(&self.server.metrics_listen) {
