@@ -32,8 +32,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A folder with the sample data.
 pub async fn folder() -> anyhow::Result<tempfile::TempDir> {
     let dir = tempfile::tempdir()?;
-    let records = Records::open(&records_path(dir.path())).await?;
-    sample::load(&records, Clock::system().today(chrono_tz::Asia::Tokyo)).await?;
+    let records = Records::open_file(&records_path(dir.path())).await?;
+    let file = records.sqlite().context("the records are a file")?;
+    sample::load(file, Clock::system().today(chrono_tz::Asia::Tokyo)).await?;
     records.close().await;
     Ok(dir)
 }

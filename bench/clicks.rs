@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use sales_concierge::records::Records;
+use sales_concierge::records::{self, Records};
 use tokio::task::JoinSet;
 
 use crate::Options;
@@ -52,8 +52,8 @@ pub async fn measure(options: &Options) -> anyhow::Result<Vec<Row>> {
     }
     let acknowledged = begun.elapsed();
 
-    let records = Records::open(&records_path(dir.path())).await?;
-    let count = |sql: &'static str| sqlx::query_scalar::<_, i64>(sql).fetch_one(records.read());
+    let records = Records::open_file(&records_path(dir.path())).await?;
+    let count = |sql: &'static str| records::query(sql).scalar::<i64>(records.read());
     while count("SELECT count(*) FROM clicks WHERE handled_at IS NULL").await? > 0 {
         ensure!(begun.elapsed() < Duration::from_secs(60), "presses are still not handled after a minute");
         tokio::time::sleep(Duration::from_millis(20)).await;

@@ -7,7 +7,7 @@ use sales_concierge::domain::{Clock, Person, Risk};
 use sales_concierge::mcp::{Mcp, Settings};
 use sales_concierge::playground::sample;
 use sales_concierge::policy;
-use sales_concierge::records::Records;
+use sales_concierge::records::{self, Records};
 use sales_concierge::staff;
 use sales_concierge::tokens::Keys;
 
@@ -41,12 +41,12 @@ pub async fn measure(options: &Options) -> anyhow::Result<Vec<Row>> {
     mcp.close().await;
 
     // The statements of that call, in this process.
-    let records = Records::open(&records_path(dir.path())).await?;
+    let records = Records::open_file(&records_path(dir.path())).await?;
     let mut sql = Sample::default();
     for _ in 0..calls {
         let begun = Instant::now();
         staff::find(records.read(), &who).await?;
-        sqlx::query("SELECT code_customer, name_customer, department FROM customers WHERE code_customer = $1")
+        records::query("SELECT code_customer, name_customer, department FROM customers WHERE code_customer = $1")
             .bind(CUSTOMER)
             .fetch_all(records.read())
             .await?;

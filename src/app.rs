@@ -23,7 +23,8 @@ use crate::duties::Duties;
 use crate::http::{self, Edge};
 use crate::mcp::{self, Mcp};
 use crate::outbox::{self, Outbox};
-use crate::records::Records;
+use crate::records::postgres::Group;
+use crate::records::{Records, Source};
 use crate::slack::client::Client;
 use crate::slack::signature::Verifier;
 use crate::telemetry;
@@ -174,17 +175,17 @@ impl App {
     /// # Errors
     /// When any of these fails; the message says which and what to do.
     pub async fn build(config: &Config, dir: &DataDir, keys: Keys, clock: Clock) -> anyhow::Result<Self> {
-        let records = Records::open(&dir.records())
-            .await
-            .with_context(|| format!("the records in {} cannot be opened", dir.records().display()))?;
+        let records = open_records(config, dir, Group::Bot).await?;
         let stores = async {
             let work = Work::open(&dir.work())
                 .await
                 .with_context(|| format!("the work file {} cannot be opened", dir.work().display()))?;
-            // Whoever held these leases is gone: one process at a time uses the files.
+            // Whoever held these leases is gone: one process at a time uses the files. A database has other users.
             queue::free_all(&work).await.context("the work file does not answer")?;
-            click::free_all(&records).await.context("the records do not answer")?;
-            outbox::free_all(&records).await.context("the records do not answer")?;
+            if !records.is_shared() {
+                click::free_all(&records).await.context("the records do not answer")?;
+                outbox::free_all(&records).await.context("the records do not answer")?;
+            }
             anyhow::Ok(work)
         };
         let token = config.slack.bot_token.clone().unwrap_or_else(|| Secret::new(""));
@@ -328,6 +329,19 @@ impl App {
     }
 }
 
+/// The records of a data folder, or of the database that is configured.
+///
+/// # Errors
+/// When they cannot be opened; the message says where they are.
+pub async fn open_records(config: &Config, dir: &DataDir, group: Group) -> anyhow::Result<Records> {
+    let source = config.records(dir.records(), group);
+    let opened = Records::open(&source, group).await;
+    match source {
+        Source::File(file) => opened.with_context(|| format!("the records in {} cannot be opened", file.display())),
+        Source::Postgres(_) => opened.context("the records in the database cannot be opened (DATABASE_URL)"),
+    }
+}
+
 async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
     TcpListener::bind(address)
         .await
@@ -347,13 +361,21 @@ fn sales_server(config: &Config, dir: &DataDir, keys: &PublicKeys) -> anyhow::Re
         ("SALES_CONCIERGE__LOG__FILTER", config.log.filter.clone()),
         ("SALES_CONCIERGE__LOG__JSON", config.log.json.to_string()),
     ];
+    let database = match config.records(dir.records(), Group::Reader) {
+        Source::File(_) => None,
+        Source::Postgres(settings) => Some([
+            ("SALES_CONCIERGE__RECORDS__URL", settings.url.reveal().to_owned()),
+            ("SALES_CONCIERGE__RECORDS__MAX_CONNECTIONS", settings.max_connections.to_string()),
+        ]),
+    };
+    let env = env.into_iter().chain(database.into_iter().flatten());
     // A crash test stops the sales server, too.
     #[cfg(feature = "failpoints")]
-    let env = env.into_iter().chain([("FAILPOINTS", failpoints())]);
+    let env = env.chain([("FAILPOINTS", failpoints())]);
     Ok(mcp::Settings {
         command,
         args,
-        env: env.into_iter().map(|(k, v)| (k.into(), v.into())).collect(),
+        env: env.map(|(k, v)| (k.into(), v.into())).collect(),
         call_timeout: Duration::from_millis(config.sales_server.call_timeout_ms),
     })
 }

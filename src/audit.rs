@@ -3,10 +3,8 @@
 //! A row that belongs to a write is appended in the write's own transaction; a row about a read survives the death of
 //! the process, not of the machine. `detail` holds codes, counts and argument hashes, never a person's words.
 
-use sqlx::SqliteExecutor;
-use sqlx::types::Json;
-
 use crate::domain::{Person, ProposalId, Risk};
+use crate::records::{self, Db};
 
 /// What is written down.
 #[derive(Clone, Debug)]
@@ -31,10 +29,10 @@ pub struct Entry<'a> {
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn append(db: impl SqliteExecutor<'_>, entry: Entry<'_>) -> Result<(), sqlx::Error> {
-    sqlx::query(
+pub async fn append(db: impl Into<Db<'_>>, entry: Entry<'_>) -> Result<(), sqlx::Error> {
+    records::query(
         "INSERT INTO audit (at, actor, on_behalf, event, tool, risk, proposal, detail)
-         VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), $1, $2, $3, $4, $5, $6, $7)",
+         VALUES (now_ms(), $1, $2, $3, $4, $5, $6, $7)",
     )
     .bind(entry.actor)
     .bind(entry.on_behalf.subject())
@@ -42,7 +40,7 @@ pub async fn append(db: impl SqliteExecutor<'_>, entry: Entry<'_>) -> Result<(),
     .bind(entry.tool)
     .bind(entry.risk.code())
     .bind(entry.proposal.map(ProposalId::as_str))
-    .bind(Json(entry.detail))
+    .bind(entry.detail.to_string())
     .execute(db)
     .await?;
     Ok(())
@@ -56,7 +54,7 @@ mod tests {
     #[tokio::test]
     async fn i24_a_row_once_appended_can_be_neither_changed_nor_deleted() {
         let dir = tempfile::tempdir().unwrap();
-        let records = Records::open(&dir.path().join("records.db")).await.unwrap();
+        let records = Records::open_file(&dir.path().join("records.db")).await.unwrap();
         let entry = Entry {
             actor: "test",
             on_behalf: &Person::new("T1", "U1"),
@@ -68,10 +66,10 @@ mod tests {
         };
         append(records.quick(), entry).await.unwrap();
         for sql in ["UPDATE audit SET risk = 'high'", "DELETE FROM audit"] {
-            assert!(sqlx::query(sql).execute(records.durable()).await.is_err(), "{sql}");
+            assert!(records::query(sql).execute(records.durable()).await.is_err(), "{sql}");
         }
-        let (on_behalf, risk): (String, String) =
-            sqlx::query_as("SELECT on_behalf, risk FROM audit").fetch_one(records.read()).await.unwrap();
-        assert_eq!((on_behalf.as_str(), risk.as_str()), ("slack:T1:U1", "low"));
+        let row = records::query("SELECT on_behalf, risk FROM audit").fetch_one(records.read()).await.unwrap();
+        let text = |column: &str| row.try_get::<String, _>(column).unwrap();
+        assert_eq!((text("on_behalf"), text("risk")), ("slack:T1:U1".to_owned(), "low".to_owned()));
     }
 }

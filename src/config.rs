@@ -15,6 +15,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::domain::Secret;
+use crate::records::Source as RecordsSource;
+use crate::records::postgres::{Group, Section as RecordsSection};
 use crate::{agent, duties, policy, proposals, telemetry, thread};
 
 const PREFIX: &str = "SALES_CONCIERGE";
@@ -43,6 +45,8 @@ pub struct Config {
     pub duties: duties::Settings,
     /// Proposals.
     pub proposals: proposals::Settings,
+    /// Where the records are.
+    pub records: RecordsSection,
     /// The sales server.
     pub sales_server: SalesServer,
     /// Logs.
@@ -158,6 +162,8 @@ pub struct SalesServer {
     pub caller_keys: String,
     /// Public keys of accepted approval tokens, comma separated. Set by the bot for its child process.
     pub approval_keys: String,
+    /// The database login of the sales server; the bot's when absent.
+    pub database_url: Option<Secret>,
     /// How long one tool call may take, in milliseconds.
     pub call_timeout_ms: u64,
     /// How long after a registration its own person may cancel it, in hours.
@@ -181,6 +187,7 @@ impl Default for SalesServer {
         Self {
             caller_keys: String::new(),
             approval_keys: String::new(),
+            database_url: None,
             call_timeout_ms: 30_000,
             undo_window_h: 24,
             listen: SocketAddr::from(([127, 0, 0, 1], 3100)),
@@ -199,10 +206,11 @@ impl Default for SalesServer {
 pub struct ConfigError(pub Vec<String>);
 
 /// Names that elsewhere say where data is kept, and what is kept in the data folder instead.
-const OTHER_STORES: [(&str, &str); 2] = [("DATABASE_URL", "records.sqlite"), ("REDIS_URL", "work.sqlite")];
+const OTHER_STORES: [(&str, &str); 1] = [("REDIS_URL", "work.sqlite")];
 
 /// Names that are usual elsewhere, and the keys they stand for. Ours win over them.
-const USUAL: [(&str, &str); 6] = [
+const USUAL: [(&str, &str); 7] = [
+    ("DATABASE_URL", "records.url"),
     ("OPENAI_API_KEY", "model.api_key"),
     ("OPENAI_BASE_URL", "model.base_url"),
     ("SLACK_BOT_TOKEN", "slack.bot_token"),
@@ -286,6 +294,7 @@ impl Config {
             worker: sections.take("worker"),
             duties: sections.take("duties"),
             proposals: sections.take("proposals"),
+            records: sections.take("records"),
             sales_server: sections.take("sales_server"),
             log: sections.take("log"),
             other_stores,
@@ -357,7 +366,38 @@ impl Config {
                 "{name} is set, but not supported yet: this build keeps its data in the data folder ({file}); unset it"
             )
         })
+        .chain(self.database_faults())
         .collect()
+    }
+
+    fn database_faults(&self) -> Vec<String> {
+        let urls = [
+            ("records.url", &self.records.url),
+            ("records.migrate_url", &self.records.migrate_url),
+            ("sales_server.database_url", &self.sales_server.database_url),
+        ];
+        let is_database = |secret: &Secret| {
+            let url = url::Url::parse(secret.reveal());
+            url.is_ok_and(|u| matches!(u.scheme(), "postgres" | "postgresql"))
+        };
+        let faulty = urls.iter().filter(|(_, url)| url.as_ref().is_some_and(|url| !is_database(url)));
+        faulty
+            .map(|(key, _)| {
+                let usual = if *key == "records.url" { "DATABASE_URL or " } else { "" };
+                format!("{key} ({usual}{}): not an address that begins with postgres://", variable(key))
+            })
+            .collect()
+    }
+
+    /// Where the records are for a part of the program: `file`, unless a database is configured.
+    pub fn records(&self, file: PathBuf, group: Group) -> RecordsSource {
+        let Some(url) = &self.records.url else { return RecordsSource::File(file) };
+        let own = match group {
+            Group::Owner => &self.records.migrate_url,
+            Group::Reader | Group::Committer => &self.sales_server.database_url,
+            Group::Bot | Group::Auditor => &None,
+        };
+        RecordsSource::Postgres(self.records.settings(own.as_ref().unwrap_or(url).clone()))
     }
 
     fn model_faults(&self) -> Vec<String> {
@@ -575,7 +615,7 @@ mod tests {
         let faulty = [
             ("SALES_CONCIERGE__SERVER__METRICS_LISTEN", "here-secret"),
             ("SLACK_API_URL", "ftp://secret"),
-            ("DATABASE_URL", "postgres://u:secret@db"),
+            ("DATABASE_URL", "mysql://u:secret@db"),
         ];
         let text = load(&faulty).unwrap().check_serve().unwrap_err().to_string();
         let missing = ["SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET", "OPENAI_API_KEY"];

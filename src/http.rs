@@ -16,7 +16,7 @@ use axum::routing::{get, post};
 use tokio::sync::Notify;
 
 use crate::domain::{Clock, ThreadKey};
-use crate::records::Records;
+use crate::records::{self, Records};
 use crate::slack::inbound::{self, ChannelKind, Inbound, Interaction, Me};
 use crate::slack::signature::{SIGNATURE_HEADER, SignatureError, TIMESTAMP_HEADER, VerifiedBody, Verifier};
 use crate::thread::press::{NotStored, Presses};
@@ -195,7 +195,7 @@ async fn not_offered(State(edge): State<Arc<Edge>>, headers: HeaderMap, body: By
 
 async fn ready(State(edge): State<Arc<Edge>>) -> Response {
     let stores = async {
-        sqlx::query("SELECT 1").execute(edge.records.read()).await?;
+        records::query("SELECT 1").execute(edge.records.read()).await?;
         queue::depth(&edge.work).await
     };
     match bounded(stores).await {

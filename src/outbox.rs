@@ -14,11 +14,9 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use serde_json::Value;
-use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use crate::domain::{ChannelId, MessageTs, UserId};
-use crate::records::Records;
+use crate::records::{self, Db, Records, Row};
 use crate::slack::client::{Client, SlackError};
 use crate::slack::text;
 use crate::slack::text::Body;
@@ -52,20 +50,20 @@ pub struct Place {
 /// # Errors
 /// When the store does not answer.
 pub async fn want(
-    tx: &mut SqliteConnection,
+    db: impl Into<Db<'_>>,
     key: &str,
     place: &Place,
     body: &Body,
     hold: Duration,
 ) -> Result<(), sqlx::Error> {
     let json = serde_json::to_string(body).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
-    sqlx::query(
-        "INSERT INTO outbox (key, kind, channel, thread_ts, user, body, due_at, created_at)
-         SELECT $1, $2, $3, $4, $5, $6, now + $7, now FROM (SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now)
+    records::query(
+        "INSERT INTO outbox (key, kind, channel, thread_ts, \"user\", body, due_at, created_at)
+         SELECT $1, $2, $3, $4, $5, $6, now + $7, now FROM (SELECT now_ms() AS now) AS clock
          WHERE true
-         ON CONFLICT (key) DO UPDATE SET body = excluded.body, version = version + 1, due_at = excluded.due_at,
+         ON CONFLICT (key) DO UPDATE SET body = excluded.body, version = outbox.version + 1, due_at = excluded.due_at,
              given_up = NULL, attempts = 0
-         WHERE body <> excluded.body AND kind = 'message'",
+         WHERE outbox.body <> excluded.body AND outbox.kind = 'message'",
     )
     .bind(key)
     .bind(if place.only.is_some() { "ephemeral" } else { "message" })
@@ -74,7 +72,7 @@ pub async fn want(
     .bind(place.only.as_ref().map(UserId::as_str))
     .bind(json)
     .bind(i64::try_from(hold.as_millis()).unwrap_or(0))
-    .execute(tx)
+    .execute(db)
     .await
     .map(drop)
 }
@@ -84,13 +82,13 @@ pub async fn want(
 /// # Errors
 /// When the store does not answer.
 pub async fn due(records: &Records) -> Result<Vec<String>, sqlx::Error> {
-    sqlx::query_scalar(
+    records::query(
         "SELECT key FROM outbox WHERE sent_version < version AND given_up IS NULL
-           AND due_at <= CAST(unixepoch('subsec') * 1000 AS INTEGER)
-           AND lease_until <= CAST(unixepoch('subsec') * 1000 AS INTEGER)
+           AND due_at <= now_ms()
+           AND lease_until <= now_ms()
          ORDER BY due_at LIMIT 100",
     )
-    .fetch_all(records.read())
+    .scalars(records.read())
     .await
 }
 
@@ -99,7 +97,7 @@ pub async fn due(records: &Records) -> Result<Vec<String>, sqlx::Error> {
 /// # Errors
 /// When the store does not answer.
 pub async fn free_all(records: &Records) -> Result<(), sqlx::Error> {
-    sqlx::query("UPDATE outbox SET lease_until = 0 WHERE lease_until > 0").execute(records.quick()).await.map(drop)
+    records::query("UPDATE outbox SET lease_until = 0 WHERE lease_until > 0").execute(records.quick()).await.map(drop)
 }
 
 /// The sender.
@@ -159,13 +157,13 @@ impl Outbox {
     /// As [`Outbox::drive`].
     pub async fn say(&self, key: &str, place: &Place, body: &Body, hold: Duration) -> Result<Driven, sqlx::Error> {
         let json = serde_json::to_string(body).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
-        let made = sqlx::query(
-            "INSERT INTO outbox (key, kind, channel, thread_ts, user, body, due_at, created_at, lease_until, begun, attempts)
+        let made = records::query(
+            "INSERT INTO outbox (key, kind, channel, thread_ts, \"user\", body, due_at, created_at, lease_until, begun, attempts)
              SELECT $1, $2, $3, $4, $5, $6, now + $7, now, now + $8, 1, 1
-             FROM (SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now)
+             FROM (SELECT now_ms() AS now) AS clock
              WHERE true
              ON CONFLICT (key) DO NOTHING
-             RETURNING key, channel, thread_ts, user, body, version, posted_ts, lease_until, begun, attempts",
+             RETURNING key, channel, thread_ts, \"user\", body, version, posted_ts, lease_until, begun, attempts",
         )
         .bind(key)
         .bind(if place.only.is_some() { "ephemeral" } else { "message" })
@@ -178,7 +176,7 @@ impl Outbox {
         .fetch_optional(self.records.quick())
         .await?;
         let Some(row) = made else {
-            want(&mut *self.records.quick().acquire().await?, key, place, body, hold).await?;
+            want(self.records.quick(), key, place, body, hold).await?;
             return self.drive(key).await;
         };
         match self.attempt(read(&row)?).await? {
@@ -201,12 +199,12 @@ impl Outbox {
 
     /// Takes the row's lease and marks a post as begun, before anything is sent.
     async fn begin(&self, key: &str) -> Result<Option<Message>, sqlx::Error> {
-        let row = sqlx::query(
-            "UPDATE outbox SET lease_until = CAST(unixepoch('subsec') * 1000 AS INTEGER) + $2, attempts = attempts + 1,
-                    begun = begun + (posted_ts IS NULL)
+        let row = records::query(
+            "UPDATE outbox SET lease_until = now_ms() + $2, attempts = attempts + 1,
+                    begun = CASE WHEN posted_ts IS NULL THEN begun + 1 ELSE begun END
              WHERE key = $1 AND sent_version < version AND given_up IS NULL
-               AND lease_until <= CAST(unixepoch('subsec') * 1000 AS INTEGER)
-             RETURNING key, channel, thread_ts, user, body, version, posted_ts, lease_until, begun, attempts",
+               AND lease_until <= now_ms()
+             RETURNING key, channel, thread_ts, \"user\", body, version, posted_ts, lease_until, begun, attempts",
         )
         .bind(key)
         .bind(self.lease())
@@ -222,14 +220,14 @@ impl Outbox {
 
     /// The lease from its beginning, for the call after a look-up whose pages may have used it up.
     async fn renew(&self, row: &mut Message) -> Result<(), Unsent> {
-        let renewed: Option<i64> = sqlx::query_scalar(
-            "UPDATE outbox SET lease_until = max(lease_until + 1, CAST(unixepoch('subsec') * 1000 AS INTEGER) + $3)
+        let renewed: Option<i64> = records::query(
+            "UPDATE outbox SET lease_until = CASE WHEN lease_until >= now_ms() + $3 THEN lease_until + 1 ELSE now_ms() + $3 END
              WHERE key = $1 AND lease_until = $2 RETURNING lease_until",
         )
         .bind(&row.key)
         .bind(row.lease)
         .bind(self.lease())
-        .fetch_optional(self.records.quick())
+        .scalar_optional(self.records.quick())
         .await?;
         row.lease = renewed.ok_or(Unsent::Lost)?;
         Ok(())
@@ -261,7 +259,7 @@ impl Outbox {
 
     /// Whether the row is now as wished; `false` when a newer wish came in meanwhile.
     async fn sent(&self, row: &Message, ts: Option<&MessageTs>) -> Result<bool, sqlx::Error> {
-        let version: Option<i64> = sqlx::query_scalar(
+        let version: Option<i64> = records::query(
             "UPDATE outbox SET posted_ts = coalesce($2, posted_ts), sent_version = $3, begun = 0, attempts = 0,
                     lease_until = CASE WHEN lease_until = $4 THEN 0 ELSE lease_until END
              WHERE key = $1 AND sent_version < $3 RETURNING version",
@@ -270,7 +268,7 @@ impl Outbox {
         .bind(ts.map(MessageTs::as_str))
         .bind(row.version)
         .bind(row.lease)
-        .fetch_optional(self.records.quick())
+        .scalar_optional(self.records.quick())
         .await?;
         // No row: a writer that took over has told Slack this or more.
         Ok(version.is_none_or(|version| version <= row.version))
@@ -309,9 +307,9 @@ impl Outbox {
         if row.attempts >= limit {
             return self.give_up(row, "too many attempts").await;
         }
-        sqlx::query(
+        records::query(
             "UPDATE outbox SET lease_until = 0, begun = CASE WHEN $3 AND begun = 1 THEN 0 ELSE begun END,
-                    due_at = CASE WHEN version = $5 THEN CAST(unixepoch('subsec') * 1000 AS INTEGER) + $2 ELSE due_at END
+                    due_at = CASE WHEN version = $5 THEN now_ms() + $2 ELSE due_at END
              WHERE key = $1 AND lease_until = $4",
         )
         .bind(&row.key)
@@ -327,7 +325,7 @@ impl Outbox {
     /// Slack would not have the blocks: the same words as plain text, once. A newer wish has blocks of its own.
     async fn text_only(&self, row: &Message) -> Result<Driven, sqlx::Error> {
         let body = serde_json::to_string(&text::fallback(&row.body)).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
-        sqlx::query(
+        records::query(
             "UPDATE outbox SET lease_until = 0, begun = CASE WHEN begun = 1 THEN 0 ELSE begun END, due_at = 0,
                     body = CASE WHEN version = $4 THEN $2 ELSE body END
              WHERE key = $1 AND lease_until = $3",
@@ -343,7 +341,7 @@ impl Outbox {
 
     /// The message is gone for every version, but only the one that this writer wanted to change.
     async fn repost(&self, row: &Message) -> Result<Driven, sqlx::Error> {
-        sqlx::query(
+        records::query(
             "UPDATE outbox SET lease_until = 0, begun = 0, due_at = 0, posted_ts = NULL
              WHERE key = $1 AND lease_until = $2 AND posted_ts = $3",
         )
@@ -357,7 +355,7 @@ impl Outbox {
 
     /// No more of this version. A newer wish is due and tried for itself.
     async fn give_up(&self, row: &Message, error: &str) -> Result<Driven, sqlx::Error> {
-        let given_up: Option<bool> = sqlx::query_scalar(
+        let given_up: Option<bool> = records::query(
             "UPDATE outbox SET lease_until = 0, begun = CASE WHEN begun = 1 THEN 0 ELSE begun END,
                     given_up = CASE WHEN version = $4 THEN $2 END
              WHERE key = $1 AND lease_until = $3 RETURNING given_up IS NOT NULL",
@@ -366,7 +364,7 @@ impl Outbox {
         .bind(error)
         .bind(row.lease)
         .bind(row.version)
-        .fetch_optional(self.records.quick())
+        .scalar_optional(self.records.quick())
         .await?;
         if given_up != Some(true) {
             return Ok(Driven::Later);
@@ -483,7 +481,7 @@ fn pause(attempts: i64) -> Duration {
         .unwrap_or(Duration::from_secs(300))
 }
 
-fn read(row: &SqliteRow) -> Result<Message, sqlx::Error> {
+fn read(row: &Row) -> Result<Message, sqlx::Error> {
     let posted_ts: Option<String> = row.try_get("posted_ts")?;
     Ok(Message {
         key: row.try_get("key")?,

@@ -15,13 +15,11 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use sqlx::{Row, SqliteExecutor};
 
 use crate::domain::{
     ChannelId, Grounds, Lang, MessageTs, Person, Proposal, ProposalId, ProposalState, TeamId, ThreadKey, TurnId, Write,
 };
-use crate::records::{Records, now_ms};
+use crate::records::{self, Db, Records, Row, Tx, now_ms};
 use crate::tokens;
 
 /// What may be set about proposals.
@@ -129,15 +127,43 @@ pub enum Settlement {
     Failed(String),
 }
 
+/// Makes other transactions on this conversation's proposals wait until this one has ended: whether a request is decided
+/// depends on all of its proposals, and what they leave for the history is copied in the order of its ids.
+///
+/// # Errors
+/// When it cannot be had in time.
+pub async fn lock_thread(tx: &mut Tx, thread: &ThreadKey) -> Result<(), sqlx::Error> {
+    let name = format!("{}:{}:{}", thread.team.as_str(), thread.channel.as_str(), thread.root.as_str());
+    records::lock(tx, &name).await
+}
+
+/// [`lock_thread`] of the conversation that a proposal belongs to; nothing when there is no such proposal.
+///
+/// # Errors
+/// When it cannot be had in time.
+pub async fn lock(tx: &mut Tx, id: &ProposalId) -> Result<(), sqlx::Error> {
+    if matches!(tx, Tx::Sqlite(_)) {
+        return Ok(());
+    }
+    let name = records::query("SELECT team || ':' || channel || ':' || root FROM proposals WHERE id = $1")
+        .bind(id.as_str())
+        .scalar_optional::<String>(&mut *tx)
+        .await?;
+    match name {
+        Some(name) => records::lock(tx, &name).await,
+        None => Ok(()),
+    }
+}
+
 /// Puts a proposal into its slot and returns what stands there: when the turn is run again, the first version.
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn create(tx: &mut SqliteConnection, new: &New) -> Result<Proposal, sqlx::Error> {
-    let now = now_ms(tx).await?;
+pub async fn create(tx: &mut Tx, new: &New) -> Result<Proposal, sqlx::Error> {
+    let now = now_ms(&mut *tx).await?;
     let write = tokens::canonical(&new.write).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
     let grounds = serde_json::to_string(&new.grounds).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
-    sqlx::query(
+    records::query(
         "INSERT INTO proposals (id, turn_id, round, call_index, origin_turn, depth, team, channel, root,
                 requester_team, requester_user, lang, tool, write, digest, state, created_at, expires_at, grounds)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'pending', $16, $17, $18)
@@ -163,7 +189,7 @@ pub async fn create(tx: &mut SqliteConnection, new: &New) -> Result<Proposal, sq
     .bind(grounds)
     .execute(&mut *tx)
     .await?;
-    let row = sqlx::query("SELECT * FROM proposals WHERE turn_id = $1 AND round = $2 AND call_index = $3")
+    let row = records::query("SELECT * FROM proposals WHERE turn_id = $1 AND round = $2 AND call_index = $3")
         .bind(new.slot.turn.as_str())
         .bind(new.slot.round)
         .bind(new.slot.call_index)
@@ -184,8 +210,8 @@ fn new_id() -> Result<String, sqlx::Error> {
 ///
 /// # Errors
 /// When the store does not answer or holds what this program did not write.
-pub async fn find(db: impl SqliteExecutor<'_>, id: &ProposalId) -> Result<Option<Proposal>, sqlx::Error> {
-    sqlx::query("SELECT * FROM proposals WHERE id = $1")
+pub async fn find(db: impl Into<Db<'_>>, id: &ProposalId) -> Result<Option<Proposal>, sqlx::Error> {
+    records::query("SELECT * FROM proposals WHERE id = $1")
         .bind(id.as_str())
         .fetch_optional(db)
         .await?
@@ -198,8 +224,8 @@ pub async fn find(db: impl SqliteExecutor<'_>, id: &ProposalId) -> Result<Option
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn of_turn(db: impl SqliteExecutor<'_>, turn: &TurnId) -> Result<Vec<Proposal>, sqlx::Error> {
-    sqlx::query("SELECT * FROM proposals WHERE turn_id = $1 ORDER BY round, call_index")
+pub async fn of_turn(db: impl Into<Db<'_>>, turn: &TurnId) -> Result<Vec<Proposal>, sqlx::Error> {
+    records::query("SELECT * FROM proposals WHERE turn_id = $1 ORDER BY round, call_index")
         .bind(turn.as_str())
         .fetch_all(db)
         .await?
@@ -212,8 +238,8 @@ pub async fn of_turn(db: impl SqliteExecutor<'_>, turn: &TurnId) -> Result<Vec<P
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn of_origin(db: impl SqliteExecutor<'_>, origin: &TurnId) -> Result<Vec<Proposal>, sqlx::Error> {
-    sqlx::query("SELECT * FROM proposals WHERE origin_turn = $1 ORDER BY created_at, round, call_index")
+pub async fn of_origin(db: impl Into<Db<'_>>, origin: &TurnId) -> Result<Vec<Proposal>, sqlx::Error> {
+    records::query("SELECT * FROM proposals WHERE origin_turn = $1 ORDER BY created_at, round, call_index")
         .bind(origin.as_str())
         .fetch_all(db)
         .await?
@@ -228,14 +254,14 @@ pub async fn of_origin(db: impl SqliteExecutor<'_>, origin: &TurnId) -> Result<V
 /// # Errors
 /// When the store does not answer.
 pub async fn claim(
-    tx: &mut SqliteConnection,
+    tx: &mut Tx,
     id: &ProposalId,
     click: &str,
     who: &Person,
     lease: Duration,
 ) -> Result<Claim, sqlx::Error> {
-    let now = now_ms(tx).await?;
-    let claimed = sqlx::query(
+    let now = now_ms(&mut *tx).await?;
+    let claimed = records::query(
         "UPDATE proposals SET state = 'claimed', epoch = epoch + 1, claim_until = $5, claim_click = $2,
                 decided_team = $3, decided_user = $4, decided_at = $6
          WHERE id = $1 AND state = 'pending' AND expires_at > $6 AND requester_team = $3 AND requester_user = $4
@@ -253,7 +279,7 @@ pub async fn claim(
         return Ok(Claim::Claimed(Box::new(read_claimed(&row)?)));
     }
     let Some(row) =
-        sqlx::query("SELECT * FROM proposals WHERE id = $1").bind(id.as_str()).fetch_optional(&mut *tx).await?
+        records::query("SELECT * FROM proposals WHERE id = $1").bind(id.as_str()).fetch_optional(&mut *tx).await?
     else {
         return Ok(Claim::NotFound);
     };
@@ -277,13 +303,9 @@ pub async fn claim(
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn take_over(
-    tx: &mut SqliteConnection,
-    id: &ProposalId,
-    lease: Duration,
-) -> Result<Option<ClaimedProposal>, sqlx::Error> {
-    let now = now_ms(tx).await?;
-    sqlx::query(
+pub async fn take_over(tx: &mut Tx, id: &ProposalId, lease: Duration) -> Result<Option<ClaimedProposal>, sqlx::Error> {
+    let now = now_ms(&mut *tx).await?;
+    records::query(
         "UPDATE proposals SET epoch = epoch + 1, claim_until = $2
          WHERE id = $1 AND state = 'claimed' AND claim_until <= $3 RETURNING *",
     )
@@ -302,7 +324,7 @@ pub async fn take_over(
 /// # Errors
 /// When the store does not answer.
 pub async fn free_all(records: &Records) -> Result<(), sqlx::Error> {
-    sqlx::query("UPDATE proposals SET claim_until = 0 WHERE state = 'claimed'")
+    records::query("UPDATE proposals SET claim_until = 0 WHERE state = 'claimed'")
         .execute(records.durable())
         .await
         .map(drop)
@@ -312,13 +334,9 @@ pub async fn free_all(records: &Records) -> Result<(), sqlx::Error> {
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn retry_after(
-    tx: &mut SqliteConnection,
-    claimed: &ClaimedProposal,
-    pause: Duration,
-) -> Result<(), sqlx::Error> {
-    let now = now_ms(tx).await?;
-    sqlx::query("UPDATE proposals SET claim_until = $3 WHERE id = $1 AND state = 'claimed' AND epoch = $2")
+pub async fn retry_after(tx: &mut Tx, claimed: &ClaimedProposal, pause: Duration) -> Result<(), sqlx::Error> {
+    let now = now_ms(&mut *tx).await?;
+    records::query("UPDATE proposals SET claim_until = $3 WHERE id = $1 AND state = 'claimed' AND epoch = $2")
         .bind(claimed.proposal.id.as_str())
         .bind(claimed.epoch)
         .bind(until(now, pause))
@@ -332,16 +350,16 @@ pub async fn retry_after(
 /// # Errors
 /// When the store does not answer.
 pub async fn settle(
-    tx: &mut SqliteConnection,
+    tx: &mut Tx,
     claimed: &ClaimedProposal,
     settlement: &Settlement,
 ) -> Result<Option<Proposal>, sqlx::Error> {
-    let now = now_ms(tx).await?;
+    let now = now_ms(&mut *tx).await?;
     let (state, result, failure) = match settlement {
         Settlement::Done(row) => ("done", Some(row.to_string()), None),
         Settlement::Failed(code) => ("failed", None, Some(code.as_str())),
     };
-    sqlx::query(
+    records::query(
         "UPDATE proposals SET state = $3, result = $4, failure = $5, settled_at = $6, claim_until = 0
          WHERE id = $1 AND state = 'claimed' AND epoch = $2 RETURNING *",
     )
@@ -362,9 +380,9 @@ pub async fn settle(
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn cancel(tx: &mut SqliteConnection, id: &ProposalId, who: &Person) -> Result<Option<Proposal>, sqlx::Error> {
-    let now = now_ms(tx).await?;
-    sqlx::query(
+pub async fn cancel(tx: &mut Tx, id: &ProposalId, who: &Person) -> Result<Option<Proposal>, sqlx::Error> {
+    let now = now_ms(&mut *tx).await?;
+    records::query(
         "UPDATE proposals SET state = 'cancelled', decided_team = $2, decided_user = $3, decided_at = $4, settled_at = $4
          WHERE id = $1 AND state = 'pending' AND expires_at > $4 AND requester_team = $2 AND requester_user = $3
          RETURNING *",
@@ -384,9 +402,9 @@ pub async fn cancel(tx: &mut SqliteConnection, id: &ProposalId, who: &Person) ->
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn expire(tx: &mut SqliteConnection, id: &ProposalId) -> Result<Option<Proposal>, sqlx::Error> {
-    let now = now_ms(tx).await?;
-    sqlx::query(
+pub async fn expire(tx: &mut Tx, id: &ProposalId) -> Result<Option<Proposal>, sqlx::Error> {
+    let now = now_ms(&mut *tx).await?;
+    records::query(
         "UPDATE proposals SET state = 'expired', settled_at = $2
          WHERE id = $1 AND state = 'pending' AND expires_at <= $2 RETURNING *",
     )
@@ -403,9 +421,9 @@ pub async fn expire(tx: &mut SqliteConnection, id: &ProposalId) -> Result<Option
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn withdraw(tx: &mut SqliteConnection, id: &ProposalId) -> Result<Option<Proposal>, sqlx::Error> {
-    let now = now_ms(tx).await?;
-    sqlx::query(
+pub async fn withdraw(tx: &mut Tx, id: &ProposalId) -> Result<Option<Proposal>, sqlx::Error> {
+    let now = now_ms(&mut *tx).await?;
+    records::query(
         "UPDATE proposals SET state = 'expired', settled_at = $2, expires_at = $2
          WHERE id = $1 AND state = 'pending' RETURNING *",
     )
@@ -423,13 +441,9 @@ pub async fn withdraw(tx: &mut SqliteConnection, id: &ProposalId) -> Result<Opti
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn supersede(
-    tx: &mut SqliteConnection,
-    old: &ProposalId,
-    by: &Proposal,
-) -> Result<Option<Proposal>, sqlx::Error> {
-    let now = now_ms(tx).await?;
-    sqlx::query(
+pub async fn supersede(tx: &mut Tx, old: &ProposalId, by: &Proposal) -> Result<Option<Proposal>, sqlx::Error> {
+    let now = now_ms(&mut *tx).await?;
+    records::query(
         "UPDATE proposals SET state = 'superseded', superseded_by = $2, settled_at = $3
          WHERE id = $1 AND id <> $2 AND state = 'pending' AND requester_team = $4 AND requester_user = $5
            AND team = $6 AND channel = $7 AND root = $8
@@ -454,10 +468,10 @@ pub async fn supersede(
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn overdue(db: impl SqliteExecutor<'_>) -> Result<Vec<ProposalId>, sqlx::Error> {
-    ids(sqlx::query(
+pub async fn overdue(db: impl Into<Db<'_>>) -> Result<Vec<ProposalId>, sqlx::Error> {
+    ids(records::query(
         "SELECT id FROM proposals WHERE state = 'pending'
-         AND expires_at <= CAST(unixepoch('subsec') * 1000 AS INTEGER) ORDER BY expires_at LIMIT 100",
+         AND expires_at <= now_ms() ORDER BY expires_at LIMIT 100",
     )
     .fetch_all(db)
     .await?)
@@ -467,16 +481,16 @@ pub async fn overdue(db: impl SqliteExecutor<'_>) -> Result<Vec<ProposalId>, sql
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn abandoned(db: impl SqliteExecutor<'_>) -> Result<Vec<ProposalId>, sqlx::Error> {
-    ids(sqlx::query(
+pub async fn abandoned(db: impl Into<Db<'_>>) -> Result<Vec<ProposalId>, sqlx::Error> {
+    ids(records::query(
         "SELECT id FROM proposals WHERE state = 'claimed'
-         AND claim_until <= CAST(unixepoch('subsec') * 1000 AS INTEGER) ORDER BY claim_until LIMIT 100",
+         AND claim_until <= now_ms() ORDER BY claim_until LIMIT 100",
     )
     .fetch_all(db)
     .await?)
 }
 
-fn ids(rows: Vec<SqliteRow>) -> Result<Vec<ProposalId>, sqlx::Error> {
+fn ids(rows: Vec<Row>) -> Result<Vec<ProposalId>, sqlx::Error> {
     rows.iter().map(|r| r.try_get::<String, _>(0).map(ProposalId::new)).collect()
 }
 
@@ -484,10 +498,10 @@ fn ids(rows: Vec<SqliteRow>) -> Result<Vec<ProposalId>, sqlx::Error> {
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn claim_click(db: impl SqliteExecutor<'_>, id: &ProposalId) -> Result<Option<String>, sqlx::Error> {
-    sqlx::query_scalar::<_, Option<String>>("SELECT claim_click FROM proposals WHERE id = $1")
+pub async fn claim_click(db: impl Into<Db<'_>>, id: &ProposalId) -> Result<Option<String>, sqlx::Error> {
+    records::query("SELECT claim_click FROM proposals WHERE id = $1")
         .bind(id.as_str())
-        .fetch_optional(db)
+        .scalar_optional::<Option<String>>(db)
         .await
         .map(Option::flatten)
 }
@@ -496,13 +510,13 @@ fn until(now: i64, span: Duration) -> i64 {
     now.saturating_add(i64::try_from(span.as_millis()).unwrap_or(i64::MAX))
 }
 
-fn read_claimed(row: &SqliteRow) -> Result<ClaimedProposal, sqlx::Error> {
+fn read_claimed(row: &Row) -> Result<ClaimedProposal, sqlx::Error> {
     let proposal = read(row)?;
     let approver = proposal.decided_by.clone().ok_or_else(|| corrupt("decided_user"))?;
     Ok(ClaimedProposal { approver, epoch: row.try_get("epoch")?, proposal })
 }
 
-fn read(row: &SqliteRow) -> Result<Proposal, sqlx::Error> {
+fn read(row: &Row) -> Result<Proposal, sqlx::Error> {
     let text = |column: &str| row.try_get::<String, _>(column);
     let write: Write = serde_json::from_str(&text("write")?).map_err(|e| sqlx::Error::Decode(Box::new(e)))?;
     let result: Option<String> = row.try_get("result")?;
@@ -522,7 +536,7 @@ fn read(row: &SqliteRow) -> Result<Proposal, sqlx::Error> {
         lang: if text("lang")? == "ja" { Lang::Ja } else { Lang::En },
         turn: TurnId::new(text("turn_id")?),
         origin_turn: TurnId::new(text("origin_turn")?),
-        depth: row.try_get("depth")?,
+        depth: u32::try_from(row.try_get::<i64, _>("depth")?).map_err(|_| corrupt("depth"))?,
         write,
         grounds: grounds(&text("grounds")?),
         digest: text("digest")?,

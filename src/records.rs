@@ -1,25 +1,64 @@
 //! The store of record: sales, customers, staff, proposals, clicks, outbox, audit.
 //!
-//! What it promises: a transaction from [`Records::begin_durable`] is on disk when `commit` returns; one from
-//! [`Records::begin`] survives the death of the process but not of the machine. Both take the write lock at once, so a
-//! transaction never fails half-way for another writer. It does not know what is in the tables: SQL stands beside the
-//! type it serves.
+//! Two engines: one SQLite file, or PostgreSQL. What both promise: a transaction from [`Records::begin_durable`] is on
+//! disk when `commit` returns; one from [`Records::begin`] survives the death of the process but not of the machine.
+//! SQLite takes the write lock at once, so a transaction there sees nobody else's changes; on PostgreSQL a transaction
+//! whose checks must still be true when it commits asks for a [`lock`] first. The store does not know what is in the
+//! tables: SQL stands beside the type it serves.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteSynchronous};
-use sqlx::{Sqlite, Transaction};
+use sqlx::postgres::PgPool;
+use sqlx::sqlite::{SqlitePool, SqliteSynchronous};
+use sqlx::{Postgres, Sqlite, Transaction};
 
 use crate::sqlite::pool;
 
-/// A transaction of the store of record.
-pub type Tx = Transaction<'static, Sqlite>;
+pub mod postgres;
+mod query;
+#[cfg(any(test, feature = "failpoints"))]
+pub mod testing;
 
-/// The engine. PostgreSQL becomes the second variant.
+pub use query::{Db, Parameter, Query, Row, query};
+
+/// A transaction of the store of record; dropped without [`Tx::commit`], it changes nothing.
+#[derive(Debug)]
+pub enum Tx {
+    /// Of SQLite, with the write lock.
+    Sqlite(Transaction<'static, Sqlite>),
+    /// Of PostgreSQL, READ COMMITTED.
+    Postgres(Transaction<'static, Postgres>),
+}
+
+impl Tx {
+    /// Makes the changes real.
+    ///
+    /// # Errors
+    /// When the store does not answer; whether the changes are real is then unknown.
+    pub async fn commit(self) -> Result<(), sqlx::Error> {
+        match self {
+            Self::Sqlite(tx) => tx.commit().await,
+            Self::Postgres(tx) => tx.commit().await,
+        }
+    }
+}
+
+/// Where the records are.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A SQLite file; made and migrated when it is opened.
+    File(PathBuf),
+    /// A PostgreSQL database; migrated by the command for it.
+    Postgres(postgres::Settings),
+}
+
+/// The engine.
 #[derive(Clone, Debug)]
 pub enum Records {
     /// One file in WAL mode.
     Sqlite(SqliteRecords),
+    /// A database that other processes use, too.
+    Postgres(PostgresRecords),
 }
 
 /// Pools over one SQLite file.
@@ -30,14 +69,80 @@ pub struct SqliteRecords {
     read: SqlitePool,
 }
 
+impl SqliteRecords {
+    /// Cannot write.
+    pub fn read(&self) -> &SqlitePool {
+        &self.read
+    }
+
+    /// Commits are left to the system to write.
+    pub fn quick(&self) -> &SqlitePool {
+        &self.quick
+    }
+
+    /// Each commit is synced.
+    pub fn durable(&self) -> &SqlitePool {
+        &self.durable
+    }
+
+    /// A synced transaction with the write lock.
+    ///
+    /// # Errors
+    /// When the write lock cannot be had in time.
+    pub async fn begin_durable(&self) -> Result<Transaction<'static, Sqlite>, sqlx::Error> {
+        self.durable.begin_with("BEGIN IMMEDIATE").await
+    }
+
+    /// Closes all connections; the write-ahead log is checkpointed.
+    pub async fn close(&self) {
+        self.read.close().await;
+        self.quick.close().await;
+        self.durable.close().await;
+    }
+}
+
+/// Pools over one PostgreSQL database.
+#[derive(Clone, Debug)]
+pub struct PostgresRecords {
+    /// Each commit is synced.
+    pub durable: PgPool,
+    /// `synchronous_commit=off`; reads go here, too.
+    pub quick: PgPool,
+}
+
+/// Why the records cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The file cannot be opened, or the database cannot be reached or used.
+    #[error("the records cannot be opened")]
+    Store(#[from] sqlx::Error),
+    /// The file's schema cannot be brought up to date.
+    #[error("the records cannot be migrated")]
+    Migrate(#[from] sqlx::migrate::MigrateError),
+    /// The database's schema is not this program's.
+    #[error("the database's tables are not those of this version; run `sales-concierge migrate`")]
+    Schema,
+}
+
 static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("migrations/sqlite/records");
 
 impl Records {
-    /// Opens the file, creating and migrating it.
+    /// Opens the store. A file is created and migrated; a database must have been migrated before.
     ///
     /// # Errors
-    /// When the file cannot be opened or a migration fails.
-    pub async fn open(path: &Path) -> Result<Self, sqlx::Error> {
+    /// See [`OpenError`].
+    pub async fn open(source: &Source, group: postgres::Group) -> Result<Self, OpenError> {
+        match source {
+            Source::File(path) => Self::open_file(path).await,
+            Source::Postgres(settings) => Self::open_postgres(settings, group).await,
+        }
+    }
+
+    /// Opens a file, creating and migrating it.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub async fn open_file(path: &Path) -> Result<Self, OpenError> {
         let durable = pool(path, SqliteSynchronous::Full, false, 1);
         MIGRATIONS.run(&durable).await?;
         Ok(Self::Sqlite(SqliteRecords {
@@ -47,54 +152,80 @@ impl Records {
         }))
     }
 
+    async fn open_postgres(settings: &postgres::Settings, group: postgres::Group) -> Result<Self, OpenError> {
+        let durable = postgres::pool(settings, group, postgres::Synced::Yes)?;
+        if !postgres::is_current(&durable).await? {
+            return Err(OpenError::Schema);
+        }
+        Ok(Self::Postgres(PostgresRecords { quick: postgres::pool(settings, group, postgres::Synced::No)?, durable }))
+    }
+
+    /// The pools of the file, where the records are in one.
+    pub fn sqlite(&self) -> Option<&SqliteRecords> {
+        match self {
+            Self::Sqlite(records) => Some(records),
+            Self::Postgres(_) => None,
+        }
+    }
+
+    /// Whether other processes may be at work on the same rows.
+    pub fn is_shared(&self) -> bool {
+        matches!(self, Self::Postgres(_))
+    }
+
     /// A transaction that is synced to disk before `commit` returns: proposals, clicks, decisions, sales.
     ///
     /// # Errors
-    /// When the write lock cannot be had in time.
+    /// When no connection, or the write lock, can be had in time.
     pub async fn begin_durable(&self) -> Result<Tx, sqlx::Error> {
         match self {
-            Self::Sqlite(s) => s.durable.begin_with("BEGIN IMMEDIATE").await,
+            Self::Sqlite(s) => s.begin_durable().await.map(Tx::Sqlite),
+            Self::Postgres(p) => p.durable.begin().await.map(Tx::Postgres),
         }
     }
 
     /// A transaction that survives the death of the process: outbox, audit of reads.
     ///
     /// # Errors
-    /// When the write lock cannot be had in time.
+    /// When no connection, or the write lock, can be had in time.
     pub async fn begin(&self) -> Result<Tx, sqlx::Error> {
         match self {
-            Self::Sqlite(s) => s.quick.begin_with("BEGIN IMMEDIATE").await,
+            Self::Sqlite(s) => s.quick.begin_with("BEGIN IMMEDIATE").await.map(Tx::Sqlite),
+            Self::Postgres(p) => p.quick.begin().await.map(Tx::Postgres),
         }
     }
 
     /// For reads outside a transaction.
-    pub fn read(&self) -> &SqlitePool {
+    pub fn read(&self) -> Db<'_> {
         match self {
-            Self::Sqlite(s) => &s.read,
+            Self::Sqlite(s) => (&s.read).into(),
+            Self::Postgres(p) => (&p.quick).into(),
         }
     }
 
     /// For single statements that need not be synced.
-    pub fn quick(&self) -> &SqlitePool {
+    pub fn quick(&self) -> Db<'_> {
         match self {
-            Self::Sqlite(s) => &s.quick,
+            Self::Sqlite(s) => (&s.quick).into(),
+            Self::Postgres(p) => (&p.quick).into(),
         }
     }
 
     /// For single statements that must be synced before they return.
-    pub fn durable(&self) -> &SqlitePool {
+    pub fn durable(&self) -> Db<'_> {
         match self {
-            Self::Sqlite(s) => &s.durable,
+            Self::Sqlite(s) => (&s.durable).into(),
+            Self::Postgres(p) => (&p.durable).into(),
         }
     }
 
-    /// Closes all connections; the write-ahead log is checkpointed.
+    /// Closes all connections; of a file, the write-ahead log is checkpointed.
     pub async fn close(&self) {
         match self {
-            Self::Sqlite(s) => {
-                s.read.close().await;
-                s.quick.close().await;
-                s.durable.close().await;
+            Self::Sqlite(s) => s.close().await,
+            Self::Postgres(p) => {
+                p.quick.close().await;
+                p.durable.close().await;
             }
         }
     }
@@ -104,6 +235,23 @@ impl Records {
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn now_ms(tx: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar("SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER)").fetch_one(tx).await
+pub async fn now_ms(db: impl Into<Db<'_>>) -> Result<i64, sqlx::Error> {
+    query("SELECT now_ms()").scalar(db).await
+}
+
+/// Makes other transactions that ask for a lock of this name wait until this one has ended. To be asked for before the
+/// transaction changes anything, and only once, or two could wait for each other.
+///
+/// # Errors
+/// When it cannot be had in time.
+pub async fn lock(tx: &mut Tx, name: &str) -> Result<(), sqlx::Error> {
+    match tx {
+        // The transaction has the only write lock there is.
+        Tx::Sqlite(_) => Ok(()),
+        Tx::Postgres(tx) => sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))")
+            .bind(name)
+            .execute(&mut **tx)
+            .await
+            .map(drop),
+    }
 }

@@ -3,9 +3,8 @@
 //! Rights are read from this table at each use and never cached beyond it, so that a revoked person's next write fails
 //! at once. A record that is not `active` gives no right at all; callers check it.
 
-use sqlx::{Row as _, SqliteConnection, SqliteExecutor};
-
 use crate::domain::{Person, Role};
+use crate::records::{self, Db, Row};
 
 /// One member of staff.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,14 +28,14 @@ impl Staff {
     }
 }
 
-fn read(row: &sqlx::sqlite::SqliteRow) -> Result<Staff, sqlx::Error> {
+fn read(row: &Row) -> Result<Staff, sqlx::Error> {
     let role: String = row.try_get("role")?;
-    let departments: sqlx::types::Json<Vec<String>> = row.try_get("departments")?;
+    let departments: String = row.try_get("departments")?;
     Ok(Staff {
         person: Person::new(row.try_get::<String, _>("team")?, row.try_get::<String, _>("user")?),
         display_name: row.try_get("display_name")?,
         role: Role::from_code(&role).ok_or_else(|| sqlx::Error::Decode(format!("unknown role {role:?}").into()))?,
-        departments: departments.0,
+        departments: serde_json::from_str(&departments).map_err(|e| sqlx::Error::Decode(e.into()))?,
         active: row.try_get("active")?,
     })
 }
@@ -45,31 +44,33 @@ fn read(row: &sqlx::sqlite::SqliteRow) -> Result<Staff, sqlx::Error> {
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn find(db: impl SqliteExecutor<'_>, who: &Person) -> Result<Option<Staff>, sqlx::Error> {
-    sqlx::query("SELECT team, user, display_name, role, departments, active FROM staff WHERE team = $1 AND user = $2")
-        .bind(who.team.as_str())
-        .bind(who.user.as_str())
-        .fetch_optional(db)
-        .await?
-        .map(|row| read(&row))
-        .transpose()
+pub async fn find(db: impl Into<Db<'_>>, who: &Person) -> Result<Option<Staff>, sqlx::Error> {
+    records::query(
+        "SELECT team, \"user\", display_name, role, departments, active FROM staff WHERE team = $1 AND \"user\" = $2",
+    )
+    .bind(who.team.as_str())
+    .bind(who.user.as_str())
+    .fetch_optional(db)
+    .await?
+    .map(|row| read(&row))
+    .transpose()
 }
 
 /// Adds or replaces a record.
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn put(db: &mut SqliteConnection, staff: &Staff) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "INSERT INTO staff (team, user, display_name, role, departments, active) VALUES ($1, $2, $3, $4, $5, $6)
-         ON CONFLICT (team, user) DO UPDATE SET display_name = excluded.display_name, role = excluded.role,
+pub async fn put(db: impl Into<Db<'_>>, staff: &Staff) -> Result<(), sqlx::Error> {
+    records::query(
+        "INSERT INTO staff (team, \"user\", display_name, role, departments, active) VALUES ($1, $2, $3, $4, $5, $6)
+         ON CONFLICT (team, \"user\") DO UPDATE SET display_name = excluded.display_name, role = excluded.role,
              departments = excluded.departments, active = excluded.active",
     )
     .bind(staff.person.team.as_str())
     .bind(staff.person.user.as_str())
     .bind(&staff.display_name)
     .bind(staff.role.code())
-    .bind(sqlx::types::Json(&staff.departments))
+    .bind(serde_json::to_string(&staff.departments).map_err(|e| sqlx::Error::Encode(e.into()))?)
     .bind(staff.active)
     .execute(db)
     .await?;
@@ -80,8 +81,8 @@ pub async fn put(db: &mut SqliteConnection, staff: &Staff) -> Result<(), sqlx::E
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn list(db: impl SqliteExecutor<'_>) -> Result<Vec<Staff>, sqlx::Error> {
-    sqlx::query("SELECT team, user, display_name, role, departments, active FROM staff ORDER BY team, user")
+pub async fn list(db: impl Into<Db<'_>>) -> Result<Vec<Staff>, sqlx::Error> {
+    records::query("SELECT team, \"user\", display_name, role, departments, active FROM staff ORDER BY team, \"user\"")
         .fetch_all(db)
         .await?
         .iter()
@@ -93,14 +94,14 @@ pub async fn list(db: impl SqliteExecutor<'_>) -> Result<Vec<Staff>, sqlx::Error
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn set_active(db: &mut SqliteConnection, who: &Person, active: bool) -> Result<bool, sqlx::Error> {
-    let done = sqlx::query("UPDATE staff SET active = $3 WHERE team = $1 AND user = $2")
+pub async fn set_active(db: impl Into<Db<'_>>, who: &Person, active: bool) -> Result<bool, sqlx::Error> {
+    let done = records::query("UPDATE staff SET active = $3 WHERE team = $1 AND \"user\" = $2")
         .bind(who.team.as_str())
         .bind(who.user.as_str())
         .bind(active)
         .execute(db)
         .await?;
-    Ok(done.rows_affected() > 0)
+    Ok(done > 0)
 }
 
 #[cfg(test)]
@@ -121,7 +122,7 @@ mod tests {
     #[tokio::test]
     async fn a_record_reads_back_as_it_was_put_and_is_replaced_by_the_next() {
         let dir = tempfile::tempdir().unwrap();
-        let records = Records::open(&dir.path().join("records.db")).await.unwrap();
+        let records = Records::open_file(&dir.path().join("records.db")).await.unwrap();
         let mut tx = records.begin_durable().await.unwrap();
         put(&mut tx, &hana(Role::Sales, true)).await.unwrap();
         put(&mut tx, &hana(Role::Manager, true)).await.unwrap();

@@ -4,27 +4,28 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use chrono::DateTime;
-use sqlx::Row;
 
-use crate::app::DataDir;
+use crate::app::{DataDir, open_records};
 use crate::commands::Failure;
+use crate::config::Config;
 use crate::domain::ProposalId;
 use crate::proposals;
-use crate::records::Records;
+use crate::records::postgres::Group;
+use crate::records::{self, Records};
 
 /// Prints what was asked, shown, pressed, written and told, in order of time.
 ///
 /// # Errors
 /// When there is no such proposal or the records cannot be used.
-pub async fn run(data_dir: PathBuf, id: String) -> Result<(), Failure> {
+pub async fn run(config: Config, data_dir: PathBuf, id: String) -> Result<(), Failure> {
     let dir = DataDir::open(&data_dir).map_err(Failure::Usage)?;
-    let records =
-        Records::open(&dir.records()).await.context("the records cannot be opened").map_err(Failure::Unreachable)?;
+    let records = open_records(&config, &dir, Group::Bot).await.map_err(Failure::Unreachable)?;
     let lines = timeline(&records, &ProposalId::new(id)).await;
     records.close().await;
-    let lines = lines.context("the records do not answer").map_err(Failure::Running)?.ok_or_else(|| {
-        Failure::Usage(anyhow::anyhow!("there is no proposal of this id in {}", dir.path().display()))
-    })?;
+    let lines = lines
+        .context("the records do not answer")
+        .map_err(Failure::Running)?
+        .ok_or_else(|| Failure::Usage(anyhow::anyhow!("there is no proposal of this id in the records")))?;
     for line in lines {
         println!("{line}");
     }
@@ -36,17 +37,16 @@ pub async fn run(data_dir: PathBuf, id: String) -> Result<(), Failure> {
 /// # Errors
 /// When the store does not answer.
 pub async fn timeline(records: &Records, id: &ProposalId) -> Result<Option<Vec<String>>, sqlx::Error> {
-    let db = records.read();
-    let Some(proposal) = proposals::find(db, id).await? else { return Ok(None) };
+    let Some(proposal) = proposals::find(records.read(), id).await? else { return Ok(None) };
     let mut events: Vec<(i64, String)> = Vec::new();
     events.push((
         proposal.created_at,
         format!("proposed for {} in {}: {}", proposal.requester.subject(), proposal.thread, proposal.write.tool()),
     ));
     let row =
-        sqlx::query("SELECT decided_at, settled_at, epoch, claim_click, superseded_by FROM proposals WHERE id = $1")
+        records::query("SELECT decided_at, settled_at, epoch, claim_click, superseded_by FROM proposals WHERE id = $1")
             .bind(id.as_str())
-            .fetch_one(db)
+            .fetch_one(records.read())
             .await?;
     if let (Some(at), Some(by)) = (row.try_get::<Option<i64>, _>("decided_at")?, &proposal.decided_by) {
         events.push((at, format!("decided by {}", by.subject())));
@@ -61,11 +61,11 @@ pub async fn timeline(records: &Records, id: &ProposalId) -> Result<Option<Vec<S
         }
         events.push((at, what));
     }
-    for row in sqlx::query(
-        "SELECT id, action, team, user, received_at, handled_at, outcome, body_hash FROM clicks WHERE proposal_id = $1",
+    for row in records::query(
+        "SELECT id, action, team, \"user\", received_at, handled_at, outcome, body_hash FROM clicks WHERE proposal_id = $1",
     )
     .bind(id.as_str())
-    .fetch_all(db)
+    .fetch_all(records.read())
     .await?
     {
         let text = |column: &str| row.try_get::<String, _>(column);
@@ -86,9 +86,9 @@ pub async fn timeline(records: &Records, id: &ProposalId) -> Result<Option<Vec<S
             events.push((at, format!("press {} handled: {outcome}", text("id")?)));
         }
     }
-    for row in sqlx::query("SELECT at, actor, event, risk FROM audit WHERE proposal = $1")
+    for row in records::query("SELECT at, actor, event, risk FROM audit WHERE proposal = $1")
         .bind(id.as_str())
-        .fetch_all(db)
+        .fetch_all(records.read())
         .await?
     {
         events.push((
@@ -110,9 +110,9 @@ pub async fn timeline(records: &Records, id: &ProposalId) -> Result<Option<Vec<S
         format!("claims   {}", row.try_get::<i64, _>("epoch")?),
     ];
     lines.extend(events.into_iter().map(|(at, what)| format!("{}  {what}", time(at))));
-    if let Some(row) = sqlx::query("SELECT posted_ts, version, sent_version, given_up FROM outbox WHERE key = $1")
+    if let Some(row) = records::query("SELECT posted_ts, version, sent_version, given_up FROM outbox WHERE key = $1")
         .bind(format!("card:{id}"))
-        .fetch_optional(db)
+        .fetch_optional(records.read())
         .await?
     {
         lines.push(format!(

@@ -203,11 +203,11 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Keys { data_dir, action } => keys::run(&data_dir, &action, &Clock::system()),
         Command::Migrate { data_dir } => {
             config.check_stores()?;
-            block_on(0, migrate::run(data_dir))
+            block_on(0, migrate::run(config, data_dir))
         }
         Command::Staff { data_dir, action } => {
             config.check_stores()?;
-            block_on(0, staff::run(data_dir, action))
+            block_on(0, staff::run(config, data_dir, action))
         }
         Command::Read { today, zone, purpose, fiscal_start } => {
             let clock = Clock::system();
@@ -224,7 +224,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         }
         Command::Explain { proposal, data_dir } => {
             config.check_stores()?;
-            block_on(0, explain::run(data_dir, proposal))
+            block_on(0, explain::run(config, data_dir, proposal))
         }
         Command::Manifest { url } => manifest::run(url.as_deref()),
     }

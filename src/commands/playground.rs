@@ -68,10 +68,14 @@ pub async fn run(config: Config, options: Options) -> Result<(), Failure> {
 
 /// Sample data, the workspace and, when no model is set, the demo model; then the settings that point the bot at them.
 async fn prepare(mut config: Config, dir: &DataDir, port: u16, clock: &Clock) -> anyhow::Result<(Config, Workspace)> {
+    // The playground keeps everything in its folder, whatever is configured for `serve`.
+    config.records.url = None;
     let today = clock.today(config.company.zone);
-    let records = Records::open(&dir.records()).await.context("the records cannot be opened")?;
-    sample::load(&records, today).await.context("the sample data cannot be loaded")?;
-    sample::redate(&records, today).await.context("the sample data cannot be dated anew")?;
+    let records = Records::open_file(&dir.records()).await.context("the records cannot be opened")?;
+    if let Some(file) = records.sqlite() {
+        sample::load(file, today).await.context("the sample data cannot be loaded")?;
+        sample::redate(file, today).await.context("the sample data cannot be dated anew")?;
+    }
     records.close().await;
 
     let (signing_secret, bot_token) = (secret()?, secret()?);

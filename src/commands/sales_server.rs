@@ -12,6 +12,7 @@ use crate::commands::serve::stop_on_signal;
 use crate::commands::{Failure, Transport};
 use crate::config::{self, Config};
 use crate::domain::{Clock, Person};
+use crate::records::postgres::Group;
 use crate::sales::{self, Callers, ServerError};
 use crate::tokens::{PublicKeys, Verifier};
 
@@ -57,7 +58,7 @@ pub async fn run(config: Config, options: Options) -> Result<(), Failure> {
     };
     let dir = DataDir::open(&options.data_dir).map_err(Failure::Usage)?;
     let settings = sales::Settings {
-        records: dir.records(),
+        records: config.records(dir.records(), Group::Reader),
         callers,
         zone: config.company.zone,
         undo_window: TimeDelta::hours(i64::from(config.sales_server.undo_window_h)),

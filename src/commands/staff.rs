@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context;
 use clap::Subcommand;
 
-use crate::app::DataDir;
+use crate::app::{DataDir, open_records};
 use crate::commands::Failure;
+use crate::config::Config;
 use crate::domain::{Person, Role};
 use crate::records::Records;
+use crate::records::postgres::Group;
 use crate::staff::{self, Staff};
 
 /// What to do.
@@ -57,10 +58,9 @@ fn role(text: &str) -> Result<Role, String> {
 ///
 /// # Errors
 /// When the records cannot be used, or nobody of that name is there.
-pub async fn run(data_dir: PathBuf, action: Action) -> Result<(), Failure> {
+pub async fn run(config: Config, data_dir: PathBuf, action: Action) -> Result<(), Failure> {
     let dir = DataDir::open(&data_dir).map_err(Failure::Usage)?;
-    let records =
-        Records::open(&dir.records()).await.context("the records cannot be opened").map_err(Failure::Unreachable)?;
+    let records = open_records(&config, &dir, Group::Owner).await.map_err(Failure::Unreachable)?;
     let done = carry_out(&records, action).await;
     records.close().await;
     done

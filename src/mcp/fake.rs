@@ -39,7 +39,7 @@ pub(crate) fn signer() -> CallerSigner {
 /// A proposal that a press has claimed, made the only way there is.
 pub(crate) async fn claimed(write: Write) -> ClaimedProposal {
     let dir = tempfile::tempdir().unwrap();
-    let records = Records::open(&dir.path().join("records.sqlite")).await.unwrap();
+    let records = Records::open_file(&dir.path().join("records.sqlite")).await.unwrap();
     let mut tx = records.begin_durable().await.unwrap();
     let requester = Person::new("T1", "U1");
     let turn = TurnId::new("turn");

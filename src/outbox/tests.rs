@@ -27,7 +27,7 @@ const KEY: &str = "card:P1";
 impl Desk {
     async fn new(timeout: Duration) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let records = Records::open(&dir.path().join("records.sqlite")).await.unwrap();
+        let records = Records::open_file(&dir.path().join("records.sqlite")).await.unwrap();
         let (answers, calls) =
             (Arc::<Mutex<VecDeque<Answer>>>::default(), Arc::<Mutex<Vec<(String, Value)>>>::default());
         let app = Router::new().fallback({
@@ -80,11 +80,11 @@ impl Desk {
     }
 
     async fn run(&self, sql: &'static str) {
-        sqlx::raw_sql(sql).execute(self.records.quick()).await.unwrap();
+        sqlx::raw_sql(sql).execute(self.records.sqlite().unwrap().quick()).await.unwrap();
     }
 
     async fn number(&self, sql: &'static str) -> i64 {
-        sqlx::query_scalar(sql).fetch_one(self.records.read()).await.unwrap()
+        records::query(sql).scalar(self.records.read()).await.unwrap()
     }
 }
 
@@ -94,7 +94,7 @@ async fn wanted(records: &Records, body: &Body, ephemeral: bool) {
         thread: Some(MessageTs::new("1.0")),
         only: ephemeral.then(|| UserId::new("U1")),
     };
-    want(&mut records.quick().acquire().await.unwrap(), KEY, &place, body, Duration::ZERO).await.unwrap();
+    want(records.quick(), KEY, &place, body, Duration::ZERO).await.unwrap();
 }
 
 fn body(text: &str) -> Body {
@@ -127,7 +127,7 @@ async fn what_is_not_the_messages_fault_and_what_is_not_known_is_tried_again() {
         refuses();
         assert_eq!(desk.drive().await, Driven::Later, "{error}");
         assert_eq!(desk.number("SELECT begun FROM outbox").await, 0, "{error}: it is certain that nothing was posted");
-        sqlx::query("UPDATE outbox SET attempts = $1").bind(limit - 2).execute(desk.records.quick()).await.unwrap();
+        records::query("UPDATE outbox SET attempts = $1").bind(limit - 2).execute(desk.records.quick()).await.unwrap();
         refuses();
         assert_eq!(desk.drive().await, Driven::Later, "{error}");
         refuses();

@@ -13,7 +13,7 @@ use sqlx::SqliteConnection;
 
 use super::workspace::{Bot, Channel, Group, Seed, User};
 use crate::domain::{Lang, Person, TeamId, UserId};
-use crate::records::Records;
+use crate::records::SqliteRecords;
 use crate::sales::search_form;
 use crate::words::page as words;
 
@@ -98,7 +98,7 @@ pub fn examples(lang: Lang) -> Vec<String> {
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn load(records: &Records, today: NaiveDate) -> Result<(), sqlx::Error> {
+pub async fn load(records: &SqliteRecords, today: NaiveDate) -> Result<(), sqlx::Error> {
     let mut tx = records.begin_durable().await?;
     if fact(&mut tx, LOADED).await?.is_none() {
         insert(&mut tx, today).await?;
@@ -114,7 +114,7 @@ pub async fn load(records: &Records, today: NaiveDate) -> Result<(), sqlx::Error
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn redate(records: &Records, today: NaiveDate) -> Result<(), sqlx::Error> {
+pub async fn redate(records: &SqliteRecords, today: NaiveDate) -> Result<(), sqlx::Error> {
     let mut tx = records.begin_durable().await?;
     move_sales(&mut tx, today).await?;
     tx.commit().await
@@ -328,6 +328,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::records::Records;
 
     fn day(s: &str) -> NaiveDate {
         s.parse().unwrap()
@@ -400,14 +401,14 @@ mod tests {
         assert_eq!(rows::<8>(STAFF).count(), STAFF.lines().count());
     }
 
-    async fn count(records: &Records, sql: &str) -> i64 {
+    async fn count(records: &SqliteRecords, sql: &str) -> i64 {
         sqlx::query_scalar(sqlx::AssertSqlSafe(sql.to_owned())).fetch_one(records.read()).await.unwrap()
     }
 
     #[tokio::test]
     async fn loading_twice_is_loading_once_and_a_removed_person_does_not_come_back() {
         let dir = tempfile::tempdir().unwrap();
-        let records = Records::open(&dir.path().join("records.db")).await.unwrap();
+        let records = Records::open_file(&dir.path().join("records.db")).await.unwrap().sqlite().unwrap().clone();
         let today = day("2026-11-29");
         load(&records, today).await.unwrap();
         let sales = count(&records, "SELECT count(*) FROM sales WHERE origin = 'sample'").await;
@@ -426,7 +427,7 @@ mod tests {
     #[tokio::test]
     async fn an_old_folder_is_redated_and_what_people_decided_is_not() {
         let dir = tempfile::tempdir().unwrap();
-        let records = Records::open(&dir.path().join("records.db")).await.unwrap();
+        let records = Records::open_file(&dir.path().join("records.db")).await.unwrap().sqlite().unwrap().clone();
         let then = day("2026-11-29");
         load(&records, then).await.unwrap();
         let code: String = sqlx::query_scalar("SELECT code_sales FROM sales WHERE code_customer = '0002' LIMIT 1")

@@ -34,12 +34,13 @@ fn new(call_index: u32) -> New {
 
 async fn store() -> (tempfile::TempDir, Records) {
     let dir = tempfile::tempdir().unwrap();
-    let records = Records::open(&dir.path().join("records.sqlite")).await.unwrap();
+    let records = Records::open_file(&dir.path().join("records.sqlite")).await.unwrap();
     (dir, records)
 }
 
-async fn run(tx: &mut SqliteConnection, sql: &'static str) {
-    sqlx::raw_sql(sql).execute(tx).await.unwrap();
+async fn run(tx: &mut Tx, sql: &'static str) {
+    let Tx::Sqlite(tx) = tx else { unreachable!("the store is a file") };
+    sqlx::raw_sql(sql).execute(&mut **tx).await.unwrap();
 }
 
 #[tokio::test]
@@ -66,7 +67,7 @@ async fn where_values_came_from_in_a_form_that_is_not_known_keeps_no_press_from_
         "DROP TRIGGER proposals_write_is_fixed; UPDATE proposals SET grounds = '{\"date\":{\"from\":\"stars\"}}'",
     )
     .await;
-    let read = find(&mut *tx, &proposal.id).await.unwrap().unwrap();
+    let read = find(&mut tx, &proposal.id).await.unwrap().unwrap();
     assert_eq!(read.grounds, crate::domain::Grounds::default());
     assert!(matches!(claim(&mut tx, &proposal.id, "c", &me(), LEASE).await.unwrap(), Claim::Claimed(_)));
 }
@@ -80,7 +81,7 @@ async fn i04_only_the_requester_of_that_very_workspace_can_claim_or_cancel() {
         assert!(matches!(claim(&mut tx, &proposal.id, "c", &stranger, LEASE).await.unwrap(), Claim::NotYours(_)));
         assert_eq!(cancel(&mut tx, &proposal.id, &stranger).await.unwrap(), None);
     }
-    assert_eq!(find(&mut *tx, &proposal.id).await.unwrap(), Some(proposal.clone()));
+    assert_eq!(find(&mut tx, &proposal.id).await.unwrap(), Some(proposal.clone()));
     assert!(matches!(claim(&mut tx, &proposal.id, "c", &me(), LEASE).await.unwrap(), Claim::Claimed(_)));
     let missing = ProposalId::new("no such");
     assert!(matches!(claim(&mut tx, &missing, "c", &me(), LEASE).await.unwrap(), Claim::NotFound));
@@ -135,7 +136,7 @@ async fn i03_what_a_card_showed_cannot_be_changed() {
         "UPDATE proposals SET requester_user = 'U2'",
         "UPDATE proposals SET tool = 'cancel_sale'",
     ] {
-        assert!(sqlx::raw_sql(sql).execute(&mut *tx).await.is_err(), "{sql}");
+        assert!(records::query(sql).execute(&mut tx).await.is_err(), "{sql}");
     }
 }
 
@@ -263,34 +264,34 @@ impl Bench {
             Step::TimeIsOver => run(&mut tx, "UPDATE proposals SET expires_at = 0").await,
             Step::ServerRefuses => m.refusing = true,
         }
-        let row = sqlx::query(
+        let row = records::query(
             "SELECT *, (SELECT count(*) FROM sales) AS sales, claim_until > 0 AND state = 'claimed'
-                AND claim_until > CAST(unixepoch('subsec') * 1000 AS INTEGER) AS leased FROM proposals WHERE id = $1",
+                AND claim_until > now_ms() AS leased FROM proposals WHERE id = $1",
         )
         .bind(self.id.as_str())
-        .fetch_one(&mut *tx)
+        .fetch_one(&mut tx)
         .await
         .unwrap();
-        let epoch: i64 = row.get("epoch");
+        let epoch: i64 = row.try_get("epoch").unwrap();
         for (executor, held) in m.executors.iter_mut().zip(&held) {
             if let (Some(executor), Some(held)) = (executor, held) {
                 executor.current = held.epoch == epoch;
             }
         }
-        let sales: i64 = row.get("sales");
+        let sales: i64 = row.try_get("sales").unwrap();
         assert!(sales <= 1, "{before:?} {step:?}");
         m.sold = sales == 1;
         m.state = read(&row).unwrap().state;
-        m.leased = row.get("leased");
-        m.click = row.get::<Option<String>, _>("claim_click").map(|c| if c == "a" { "a" } else { "b" });
-        m.overdue = m.state == ProposalState::Pending && row.get::<i64, _>("expires_at") == 0;
-        tx.rollback().await.unwrap();
+        m.leased = row.try_get("leased").unwrap();
+        m.click = row.try_get::<Option<String>, _>("claim_click").unwrap().map(|c| if c == "a" { "a" } else { "b" });
+        m.overdue = m.state == ProposalState::Pending && row.try_get::<i64, _>("expires_at").unwrap() == 0;
+        drop(tx);
         m
     }
 
     /// The sales server's part, down to the trigger that guards the table. `None`: it says neither yes nor no.
-    async fn call(&self, tx: &mut SqliteConnection, refusing: bool) -> Option<Heard> {
-        let sold: i64 = sqlx::query_scalar("SELECT count(*) FROM sales").fetch_one(&mut *tx).await.unwrap();
+    async fn call(&self, tx: &mut Tx, refusing: bool) -> Option<Heard> {
+        let sold: i64 = records::query("SELECT count(*) FROM sales").scalar(&mut *tx).await.unwrap();
         if sold > 0 {
             return Some(Heard::Written);
         }
@@ -305,12 +306,12 @@ impl Bench {
         Some(Heard::Written)
     }
 
-    async fn put(&self, tx: &mut SqliteConnection, m: &Moment) -> [Option<ClaimedProposal>; 2] {
+    async fn put(&self, tx: &mut Tx, m: &Moment) -> [Option<ClaimedProposal>; 2] {
         if m.sold {
             run(tx, "UPDATE proposals SET state = 'claimed', claim_click = 'a', decided_team = 'T1', decided_user = 'U1' WHERE call_index = 0").await;
             run(tx, SELL).await;
         }
-        sqlx::query(
+        records::query(
             "UPDATE proposals SET state = $2, claim_click = $3, claim_until = $4, epoch = 5, decided_team = $5,
                 decided_user = $6, expires_at = CASE WHEN $7 THEN 0 ELSE expires_at END WHERE id = $1",
         )

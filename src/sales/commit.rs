@@ -20,13 +20,13 @@ use super::answer::{Cancelled, Code, Failure, Refusal, Registered, SaleRow};
 use super::reads::{customer, sale_row};
 use crate::audit::{self, Entry};
 use crate::domain::{ProposalState, Risk, Role, Write, Yen};
-use crate::records::{self, Records};
+use crate::records::{self, SqliteRecords};
 use crate::staff::{self, Staff};
 use crate::tokens::{Approval, digest};
 
 /// Carries out approved writes, one at a time.
 pub(super) struct Committer {
-    pub records: Records,
+    pub records: SqliteRecords,
     /// Rules sale numbers and the default date.
     pub zone: Tz,
     /// How long a salesperson may cancel an own registration.
@@ -141,7 +141,7 @@ async fn register(
 ) -> Result<Registered, Failure> {
     claimed(tx, approval, "add_sale").await?;
     let staff = writer(tx, approval).await?;
-    let now_ms = records::now_ms(tx).await?;
+    let now_ms = records::now_ms(&mut *tx).await?;
     let now = DateTime::<Utc>::from_timestamp_millis(now_ms).unwrap_or_default().with_timezone(&zone);
     let customer = customer(&mut *tx, &staff, &new.code_customer).await?;
     let date = new.date.unwrap_or_else(|| now.date_naive());
@@ -255,7 +255,7 @@ async fn cancel(
 ) -> Result<Cancelled, Failure> {
     claimed(tx, approval, "cancel_sale").await?;
     let staff = writer(tx, approval).await?;
-    let now_ms = records::now_ms(tx).await?;
+    let now_ms = records::now_ms(&mut *tx).await?;
     let found = sale(tx, sale_where!("s.code_sales = $1"), &new.code_sales).await?;
     let Some((row, mut sale)) = found.filter(|(_, sale)| staff.sees(&sale.department)) else {
         return Err(Refusal::new(Code::SaleNotFound, "There is no sale with this number.").into());

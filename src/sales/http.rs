@@ -29,7 +29,8 @@ use super::server::Identity;
 use super::{ACTOR, Callers, ServerError, Settings, server};
 use crate::audit::{self, Entry};
 use crate::domain::{Clock, Person, Risk};
-use crate::records::Records;
+use crate::records::postgres::Group;
+use crate::records::{self, Records};
 use crate::tokens::{Bearer, KeyError, TokenError, Verifier};
 
 const BODY_BYTES: usize = 1 << 20;
@@ -85,7 +86,7 @@ pub async fn run_http(
     ready: impl FnOnce(SocketAddr),
     stop: CancellationToken,
 ) -> Result<(), ServerError> {
-    let records = Records::open(&settings.records).await?;
+    let records = Records::open(&settings.records, Group::Reader).await?;
     let listener = TcpListener::bind(http.listen).await.map_err(|e| ServerError::Listen(http.listen, e))?;
     let address = listener.local_addr().map_err(|e| ServerError::Listen(http.listen, e))?;
     let router = router(records.clone(), &settings, &http, clock, address)?;
@@ -119,9 +120,10 @@ pub(super) fn router(
 ) -> Result<Router, ServerError> {
     // One fixed person over HTTP would make whoever reaches the port that person.
     let Callers::Tokens(keys) = &settings.callers else { return Err(KeyError::PublicKey.into()) };
+    let Some(file) = records.sqlite().cloned() else { return Err(ServerError::Engine) };
     let verifier = Verifier::new(keys)?;
     let identity = Identity::Bearer(verifier.clone());
-    let service = Arc::new(server(records.clone(), settings, clock.clone(), identity)?);
+    let service = Arc::new(server(file, settings, clock.clone(), identity)?);
     let url = http.public_url.clone().unwrap_or_else(|| format!("http://{address}/mcp"));
     let base = url.strip_suffix("/mcp").unwrap_or(&url);
     let edge = Arc::new(Edge {
@@ -168,7 +170,7 @@ async fn metadata(State(edge): State<Arc<Edge>>) -> Json<Value> {
 }
 
 async fn ready(State(edge): State<Arc<Edge>>) -> (StatusCode, &'static str) {
-    let asked = sqlx::query("SELECT 1").execute(edge.records.read());
+    let asked = records::query("SELECT 1").fetch_one(edge.records.read());
     match tokio::time::timeout(Duration::from_secs(2), asked).await {
         Ok(Ok(_)) => (StatusCode::OK, "ready"),
         _ => (StatusCode::SERVICE_UNAVAILABLE, "the store does not answer"),

@@ -5,7 +5,6 @@
 //! models or conversations.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use chrono::TimeDelta;
@@ -17,7 +16,8 @@ use rmcp::transport::IntoTransport;
 use rmcp::{RoleServer, transport::io::stdio_pipes};
 
 use crate::domain::{Clock, Person};
-use crate::records::Records;
+use crate::records::postgres::Group;
+use crate::records::{OpenError, Records, Source, SqliteRecords};
 use crate::tokens::{KeyError, PublicKeys, Verifier};
 
 mod answer;
@@ -54,8 +54,8 @@ pub enum Callers {
 /// What the server needs to know.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The SQLite file of the store of record.
-    pub records: PathBuf,
+    /// The store of record.
+    pub records: Source,
     /// Whose calls are carried out.
     pub callers: Callers,
     /// The company's zone: rules sale numbers and the default date.
@@ -72,7 +72,10 @@ pub enum ServerError {
     Keys(#[from] KeyError),
     /// The store of record cannot be opened.
     #[error("the sales server cannot open its records")]
-    Records(#[from] sqlx::Error),
+    Records(#[from] OpenError),
+    /// The store is of an engine that the tools do not know.
+    #[error("the sales server has no tools for this engine yet")]
+    Engine,
     /// A tool's schema does not compile.
     #[error("a tool's schema is not a JSON Schema")]
     Schema(#[from] jsonschema::ValidationError<'static>),
@@ -102,8 +105,9 @@ impl ServerError {
 /// # Errors
 /// See [`ServerError`].
 pub async fn run_stdio(settings: Settings) -> Result<(), ServerError> {
-    let records = Records::open(&settings.records).await?;
-    let running = match serve(records.clone(), &settings, Clock::system(), stdio_pipes()).await {
+    let records = Records::open(&settings.records, Group::Reader).await?;
+    let Some(file) = records.sqlite() else { return Err(ServerError::Engine) };
+    let running = match serve(file.clone(), &settings, Clock::system(), stdio_pipes()).await {
         // Nothing was asked, nothing is wrong.
         Err(e) if e.is_gone_host() => return Ok(()),
         started => started?,
@@ -121,7 +125,7 @@ pub async fn run_stdio(settings: Settings) -> Result<(), ServerError> {
 
 /// Serves one connection over any transport. The returned handle ends it when dropped.
 async fn serve<T, E, A>(
-    records: Records,
+    records: SqliteRecords,
     settings: &Settings,
     clock: Clock,
     transport: T,
@@ -139,7 +143,7 @@ where
 }
 
 fn server(
-    records: Records,
+    records: SqliteRecords,
     settings: &Settings,
     clock: Clock,
     identity: Identity,

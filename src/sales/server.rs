@@ -27,7 +27,7 @@ use super::commit::{Cancellation, Committer, NewSale};
 use super::{guide, reads};
 use crate::audit::{self, Entry};
 use crate::domain::{Clock, Person, ProposalId, Risk, Role};
-use crate::records::Records;
+use crate::records::SqliteRecords;
 use crate::staff::{self, Staff};
 use crate::tokens::{Approval, Bearer, META_APPROVAL, META_CALLER, TokenError, Verifier};
 
@@ -46,7 +46,7 @@ pub(super) enum Identity {
 
 /// The MCP server over one store of record.
 pub(super) struct Server {
-    pub records: Records,
+    pub records: SqliteRecords,
     pub identity: Identity,
     pub committer: Committer,
     pub clock: Clock,

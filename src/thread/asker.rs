@@ -305,7 +305,7 @@ mod tests {
             let base = format!("http://{}/api", listener.local_addr().unwrap());
             tokio::spawn(async move { axum::serve(listener, app).await });
             let dir = tempfile::tempdir().unwrap();
-            let records = Records::open(&dir.path().join("records.db")).await.unwrap();
+            let records = Records::open_file(&dir.path().join("records.db")).await.unwrap();
             let staff = Staff {
                 person: hana(),
                 display_name: "Hana".into(),
@@ -313,7 +313,7 @@ mod tests {
                 departments: vec!["north".into()],
                 active: true,
             };
-            staff::put(&mut records.durable().acquire().await.unwrap(), &staff).await.unwrap();
+            staff::put(records.durable(), &staff).await.unwrap();
             let client = Client::new(&base, Secret::new("xoxb-test"), Duration::from_secs(10)).unwrap();
             let askers = Askers::new(records, client, Clock::system(), Company { zone: Tokyo, ..Company::default() });
             Self { askers, slack, calls, _dir: dir }

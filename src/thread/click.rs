@@ -8,8 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use crate::agent::Item;
 use crate::audit::{self, Entry};
@@ -18,7 +16,7 @@ use crate::mcp::Mcp;
 use crate::outbox::{self, Outbox, Place};
 use crate::policy;
 use crate::proposals::{self, Claim, ClaimedProposal, Settlement};
-use crate::records::Records;
+use crate::records::{self, Records, Row, Tx};
 use crate::slack::inbound::ClickAction;
 use crate::slack::text;
 use crate::staff;
@@ -76,12 +74,12 @@ pub async fn free_all(records: &Records) -> Result<(), sqlx::Error> {
 /// When the store does not answer.
 pub async fn due(records: &Records) -> Result<Vec<String>, sqlx::Error> {
     // A press that is being carried out belongs to its proposal's claim: whoever holds that drives it on.
-    sqlx::query_scalar(
+    records::query(
         "SELECT id FROM clicks c WHERE handled_at IS NULL
            AND NOT EXISTS (SELECT 1 FROM proposals p WHERE p.id = c.proposal_id AND p.state = 'claimed' AND p.claim_click = c.id)
          ORDER BY received_at LIMIT 100",
     )
-    .fetch_all(records.read())
+    .scalars(records.read())
     .await
 }
 
@@ -152,6 +150,7 @@ impl Clicks {
     /// When the store does not answer.
     pub async fn expire(&self, id: &ProposalId) -> Result<(), sqlx::Error> {
         let mut tx = self.records.begin_durable().await?;
+        proposals::lock(&mut tx, id).await?;
         let Some(proposal) = proposals::expire(&mut tx, id).await? else { return Ok(()) };
         self.ended(&mut tx, &proposal).await?;
         tx.commit().await?;
@@ -166,10 +165,9 @@ impl Clicks {
     async fn decide(&self, press: &Press, lang: Lang, outsider: bool) -> Result<Decided, sqlx::Error> {
         let _one_at_a_time = self.turnstile.lock().await;
         let mut tx = self.records.begin_durable().await?;
-        let handled: Option<i64> = sqlx::query_scalar("SELECT handled_at FROM clicks WHERE id = $1")
-            .bind(&press.id)
-            .fetch_one(&mut *tx)
-            .await?;
+        proposals::lock(&mut tx, &press.proposal).await?;
+        let handled: Option<i64> =
+            records::query("SELECT handled_at FROM clicks WHERE id = $1").bind(&press.id).scalar(&mut tx).await?;
         if handled.is_some() {
             return Ok(Decided::Nothing);
         }
@@ -181,13 +179,7 @@ impl Clicks {
         Ok(decided)
     }
 
-    async fn confirm(
-        &self,
-        tx: &mut SqliteConnection,
-        press: &Press,
-        lang: Lang,
-        outsider: bool,
-    ) -> Result<Decided, sqlx::Error> {
+    async fn confirm(&self, tx: &mut Tx, press: &Press, lang: Lang, outsider: bool) -> Result<Decided, sqlx::Error> {
         let Some(proposal) = proposals::find(&mut *tx, &press.proposal).await? else {
             return self.tell(tx, press, "not_found", &words::unknown_card(lang)).await;
         };
@@ -223,7 +215,7 @@ impl Clicks {
         }
     }
 
-    async fn cancel(&self, tx: &mut SqliteConnection, press: &Press, lang: Lang) -> Result<Decided, sqlx::Error> {
+    async fn cancel(&self, tx: &mut Tx, press: &Press, lang: Lang) -> Result<Decided, sqlx::Error> {
         if let Some(proposal) = proposals::cancel(tx, &press.proposal, &press.who).await? {
             self.audit(tx, press, "cancelled", &proposal).await?;
             self.handled(tx, press, "cancelled").await?;
@@ -245,7 +237,7 @@ impl Clicks {
 
     async fn tell_not_yours(
         &self,
-        tx: &mut SqliteConnection,
+        tx: &mut Tx,
         press: &Press,
         lang: Lang,
         proposal: &Proposal,
@@ -258,7 +250,7 @@ impl Clicks {
     /// The press came too late: the card is ended here if the sweep has not done so.
     async fn expired(
         &self,
-        tx: &mut SqliteConnection,
+        tx: &mut Tx,
         press: &Press,
         lang: Lang,
         proposal: &Proposal,
@@ -297,6 +289,7 @@ impl Clicks {
         fail::fail_point!("click::called");
         let one_at_a_time = self.turnstile.lock().await;
         let mut tx = self.records.begin_durable().await?;
+        proposals::lock(&mut tx, &proposal.id).await?;
         let settlement = match settlement {
             Ok(settlement) => settlement,
             Err(reason) => {
@@ -308,9 +301,9 @@ impl Clicks {
             }
         };
         if let Some(settled) = proposals::settle(&mut tx, &claimed, &settlement).await? {
-            let handled = "UPDATE clicks SET handled_at = CAST(unixepoch('subsec') * 1000 AS INTEGER), outcome = $2
+            let handled = "UPDATE clicks SET handled_at = now_ms(), outcome = $2
                  WHERE id = (SELECT claim_click FROM proposals WHERE id = $1)";
-            sqlx::query(handled).bind(settled.id.as_str()).bind(settled.state.code()).execute(&mut *tx).await?;
+            records::query(handled).bind(settled.id.as_str()).bind(settled.state.code()).execute(&mut tx).await?;
             self.ended(&mut tx, &settled).await?;
         }
         fail::fail_point!("click::settling");
@@ -323,7 +316,7 @@ impl Clicks {
     }
 
     /// What every end of a proposal brings with it: the card's last face, a note for the model, perhaps a continuation.
-    async fn ended(&self, tx: &mut SqliteConnection, proposal: &Proposal) -> Result<(), sqlx::Error> {
+    async fn ended(&self, tx: &mut Tx, proposal: &Proposal) -> Result<(), sqlx::Error> {
         count(proposal);
         self.show(tx, proposal).await?;
         let note = Item::Note { text: note(proposal), departments: vec![proposal.write.department().to_owned()] };
@@ -331,7 +324,7 @@ impl Clicks {
         continuation::begin_if_decided(tx, proposal).await
     }
 
-    async fn show(&self, tx: &mut SqliteConnection, proposal: &Proposal) -> Result<(), sqlx::Error> {
+    async fn show(&self, tx: &mut Tx, proposal: &Proposal) -> Result<(), sqlx::Error> {
         let name = self.name_of(tx, &proposal.requester).await?;
         let decider = match &proposal.decided_by {
             Some(who) => Some(self.name_of(tx, who).await?),
@@ -342,7 +335,7 @@ impl Clicks {
     }
 
     /// The name on cards: the staff record's, as it stands now.
-    async fn name_of(&self, tx: &mut SqliteConnection, who: &Person) -> Result<String, sqlx::Error> {
+    async fn name_of(&self, tx: &mut Tx, who: &Person) -> Result<String, sqlx::Error> {
         let record = staff::find(tx, who).await?;
         Ok(record.map_or_else(|| who.user.to_string(), |s| s.display_name))
     }
@@ -350,7 +343,7 @@ impl Clicks {
     /// Answers the presser alone, and the press is handled.
     async fn tell(
         &self,
-        tx: &mut SqliteConnection,
+        tx: &mut Tx,
         press: &Press,
         outcome: &'static str,
         sentence: &str,
@@ -365,30 +358,23 @@ impl Clicks {
             only: Some(press.who.user.clone()),
         };
         for body in text::plain(sentence, &[]).iter().take(1) {
-            outbox::want(tx, &key, &place, body, Duration::ZERO).await?;
+            outbox::want(&mut *tx, &key, &place, body, Duration::ZERO).await?;
         }
         Ok(Decided::Tell(vec![key]))
     }
 
-    async fn handled(
-        &self,
-        tx: &mut SqliteConnection,
-        press: &Press,
-        outcome: &'static str,
-    ) -> Result<(), sqlx::Error> {
-        sqlx::query(
-            "UPDATE clicks SET handled_at = CAST(unixepoch('subsec') * 1000 AS INTEGER), outcome = $2 WHERE id = $1",
-        )
-        .bind(&press.id)
-        .bind(outcome)
-        .execute(tx)
-        .await
-        .map(drop)
+    async fn handled(&self, tx: &mut Tx, press: &Press, outcome: &'static str) -> Result<(), sqlx::Error> {
+        records::query("UPDATE clicks SET handled_at = now_ms(), outcome = $2 WHERE id = $1")
+            .bind(&press.id)
+            .bind(outcome)
+            .execute(tx)
+            .await
+            .map(drop)
     }
 
     async fn audit(
         &self,
-        tx: &mut SqliteConnection,
+        tx: &mut Tx,
         press: &Press,
         event: &'static str,
         proposal: &Proposal,
@@ -481,14 +467,14 @@ fn note(proposal: &Proposal) -> String {
 }
 
 async fn find(records: &Records, click: &str) -> Result<Option<Press>, sqlx::Error> {
-    let row = sqlx::query("SELECT * FROM clicks WHERE id = $1 AND handled_at IS NULL")
+    let row = records::query("SELECT * FROM clicks WHERE id = $1 AND handled_at IS NULL")
         .bind(click)
         .fetch_optional(records.read())
         .await?;
     row.as_ref().map(press).transpose()
 }
 
-fn press(row: &SqliteRow) -> Result<Press, sqlx::Error> {
+fn press(row: &Row) -> Result<Press, sqlx::Error> {
     let text = |column: &str| row.try_get::<String, _>(column);
     Ok(Press {
         id: text("id")?,

@@ -3,12 +3,9 @@
 //! The transaction that decides the last card leaves a row; a duty makes a job of it. Both can happen twice without
 //! harm: the row is unique for a turn and its request, and the job for a request and its depth.
 
-use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
-
 use crate::domain::{Person, Proposal, TurnId};
 use crate::proposals;
-use crate::records::{Records, now_ms};
+use crate::records::{self, Records, Row, Tx, now_ms};
 use crate::thread::queue::Job;
 use crate::thread::turn::MAX_DEPTH;
 
@@ -17,7 +14,7 @@ use crate::thread::turn::MAX_DEPTH;
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn begin_if_decided(tx: &mut SqliteConnection, proposal: &Proposal) -> Result<(), sqlx::Error> {
+pub async fn begin_if_decided(tx: &mut Tx, proposal: &Proposal) -> Result<(), sqlx::Error> {
     let all = proposals::of_origin(&mut *tx, &proposal.origin_turn).await?;
     let open = all.iter().any(|p| !p.state.is_final());
     let by_a_person = all.iter().any(|p| p.decided_by.is_some() && p.turn == proposal.turn);
@@ -25,9 +22,9 @@ pub async fn begin_if_decided(tx: &mut SqliteConnection, proposal: &Proposal) ->
     if open || !by_a_person || depth > MAX_DEPTH {
         return Ok(());
     }
-    let now = now_ms(tx).await?;
-    sqlx::query(
-        "INSERT INTO continuations (turn, origin_turn, thread, team, user, depth, created_at)
+    let now = now_ms(&mut *tx).await?;
+    records::query(
+        "INSERT INTO continuations (turn, origin_turn, thread, team, \"user\", depth, created_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (turn, origin_turn) DO NOTHING",
     )
     .bind(proposal.turn.as_str())
@@ -58,25 +55,25 @@ pub struct Continuation {
 /// # Errors
 /// When the store does not answer.
 pub async fn due(records: &Records) -> Result<Vec<Continuation>, sqlx::Error> {
-    let rows = sqlx::query(
-        "SELECT turn, origin_turn, thread, team, user, depth FROM continuations WHERE enqueued_at IS NULL
+    let rows = records::query(
+        "SELECT turn, origin_turn, thread, team, \"user\", depth FROM continuations WHERE enqueued_at IS NULL
          ORDER BY created_at LIMIT 100",
     )
     .fetch_all(records.read())
     .await?;
-    let id = |row: &SqliteRow, column: &str| row.try_get::<String, _>(column).map(TurnId::new);
+    let id = |row: &Row, column: &str| row.try_get::<String, _>(column).map(TurnId::new);
     rows.iter()
         .map(|row| Ok(Continuation { turn: id(row, "turn")?, origin: id(row, "origin_turn")?, job: job(row) }))
         .collect()
 }
 
-fn job(row: &SqliteRow) -> Result<Job, sqlx::Error> {
+fn job(row: &Row) -> Result<Job, sqlx::Error> {
     Ok(Job::Continuation {
         origin: TurnId::new(row.try_get::<String, _>("origin_turn")?),
         thread: serde_json::from_str(&row.try_get::<String, _>("thread")?)
             .map_err(|e| sqlx::Error::Decode(Box::new(e)))?,
         requester: Person::new(row.try_get::<String, _>("team")?, row.try_get::<String, _>("user")?),
-        depth: row.try_get("depth")?,
+        depth: u32::try_from(row.try_get::<i64, _>("depth")?).map_err(|e| sqlx::Error::Decode(e.into()))?,
     })
 }
 
@@ -85,8 +82,8 @@ fn job(row: &SqliteRow) -> Result<Job, sqlx::Error> {
 /// # Errors
 /// When the store does not answer; the job is then pushed again and found to be a duplicate.
 pub async fn enqueued(records: &Records, continuation: &Continuation) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "UPDATE continuations SET enqueued_at = CAST(unixepoch('subsec') * 1000 AS INTEGER)
+    records::query(
+        "UPDATE continuations SET enqueued_at = now_ms()
          WHERE turn = $1 AND origin_turn = $2",
     )
     .bind(continuation.turn.as_str())

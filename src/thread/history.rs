@@ -10,7 +10,7 @@ use sqlx::sqlite::SqliteConnection;
 
 use crate::agent::Item;
 use crate::domain::{ThreadKey, TurnId};
-use crate::records::{Records, now_ms};
+use crate::records::{self, Records, Tx, now_ms};
 use crate::thread::queue::Lease;
 use crate::work::Work;
 
@@ -210,7 +210,7 @@ pub async fn absorb(work: &Work, records: &Records, lease: &Lease) -> Result<(),
         .await?
         .unwrap_or(0);
     let events =
-        sqlx::query("SELECT id, event FROM history_events WHERE thread = $1 AND id > $2 ORDER BY id LIMIT 200")
+        records::query("SELECT id, event FROM history_events WHERE thread = $1 AND id > $2 ORDER BY id LIMIT 200")
             .bind(&lease.thread)
             .bind(applied)
             .fetch_all(records.read())
@@ -240,9 +240,9 @@ pub async fn absorb(work: &Work, records: &Records, lease: &Lease) -> Result<(),
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn leave(tx: &mut SqliteConnection, thread: &ThreadKey, item: &Item) -> Result<(), sqlx::Error> {
-    let now = now_ms(tx).await?;
-    sqlx::query("INSERT INTO history_events (thread, event, created_at) VALUES ($1, $2, $3)")
+pub async fn leave(tx: &mut Tx, thread: &ThreadKey, item: &Item) -> Result<(), sqlx::Error> {
+    let now = now_ms(&mut *tx).await?;
+    records::query("INSERT INTO history_events (thread, event, created_at) VALUES ($1, $2, $3)")
         .bind(thread.to_string())
         .bind(serde_json::to_string(item).map_err(|e| sqlx::Error::Encode(Box::new(e)))?)
         .bind(now)

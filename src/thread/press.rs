@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
-use crate::records::Records;
+use crate::records::{self, Records};
 use crate::slack::inbound::{Click, ClickAction};
 
 /// Where presses are handed in. Clones are the same place.
@@ -71,10 +71,10 @@ impl Presses {
     async fn write(&self, batch: &[Waiting]) -> Result<(), sqlx::Error> {
         let mut tx = self.records.begin_durable().await?;
         for Waiting { click, .. } in batch {
-            sqlx::query(
-                "INSERT INTO clicks (id, proposal_id, action, team, user, channel, message_ts, response_url, body_hash,
+            records::query(
+                "INSERT INTO clicks (id, proposal_id, action, team, \"user\", channel, message_ts, response_url, body_hash,
                         received_at)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, CAST(unixepoch('subsec') * 1000 AS INTEGER))
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now_ms())
                  ON CONFLICT (id) DO NOTHING",
             )
             .bind(&click.id)
@@ -89,7 +89,7 @@ impl Presses {
             .bind(click.message_ts.as_str())
             .bind(&click.response_url)
             .bind(&click.body_hash)
-            .execute(&mut *tx)
+            .execute(&mut tx)
             .await?;
         }
         tx.commit().await
@@ -121,19 +121,19 @@ mod tests {
     #[tokio::test]
     async fn k08_presses_of_one_moment_are_all_stored_once_and_the_same_press_is_one() {
         let dir = tempfile::tempdir().unwrap();
-        let records = Records::open(&dir.path().join("records.sqlite")).await.unwrap();
+        let records = Records::open_file(&dir.path().join("records.sqlite")).await.unwrap();
         let presses = Presses::new(records.clone());
         let ids: Vec<String> = (0..64).map(|n| format!("c{}", n % 48)).collect();
         let all = futures::future::join_all(ids.iter().map(|id| presses.store(press(id)))).await;
         assert!(all.iter().all(Result::is_ok));
-        let stored: i64 = sqlx::query_scalar("SELECT count(*) FROM clicks").fetch_one(records.read()).await.unwrap();
+        let stored: i64 = records::query("SELECT count(*) FROM clicks").scalar(records.read()).await.unwrap();
         assert_eq!(stored, 48);
     }
 
     #[tokio::test]
     async fn k08_whoever_gives_up_waiting_takes_nobody_elses_press_along_and_a_dead_store_says_so() {
         let dir = tempfile::tempdir().unwrap();
-        let records = Records::open(&dir.path().join("records.sqlite")).await.unwrap();
+        let records = Records::open_file(&dir.path().join("records.sqlite")).await.unwrap();
         let presses = Presses::new(records.clone());
         let lock = records.begin_durable().await.unwrap();
         let mut hasty = Box::pin(presses.store(press("hasty")));
@@ -146,7 +146,7 @@ mod tests {
         drop(hasty);
         drop(lock);
         assert!(patient.await.unwrap().is_ok());
-        let stored: i64 = sqlx::query_scalar("SELECT count(*) FROM clicks").fetch_one(records.read()).await.unwrap();
+        let stored: i64 = records::query("SELECT count(*) FROM clicks").scalar(records.read()).await.unwrap();
         assert_eq!(stored, 2);
         records.close().await;
         assert!(presses.store(press("late")).await.is_err());

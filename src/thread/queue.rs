@@ -277,7 +277,7 @@ pub async fn retry(work: &Work, claimed: &Claimed, pause: Duration) -> Result<()
     let Work::Sqlite { write, .. } = work;
     let mut tx = write.begin_with("BEGIN IMMEDIATE").await?;
     if release(&mut tx, &claimed.lease).await? {
-        let now = crate::records::now_ms(&mut tx).await?;
+        let now = crate::records::now_ms(&mut *tx).await?;
         sqlx::query("UPDATE jobs SET state = 'queued', due_at = $2 WHERE id = $1")
             .bind(claimed.id)
             .bind(now.saturating_add(millis(pause)))
@@ -326,7 +326,7 @@ pub async fn depth(work: &Work) -> Result<i64, sqlx::Error> {
 pub async fn sweep(work: &Work) -> Result<(), sqlx::Error> {
     let Work::Sqlite { write, .. } = work;
     let mut tx = write.begin_with("BEGIN IMMEDIATE").await?;
-    let now = crate::records::now_ms(&mut tx).await?;
+    let now = crate::records::now_ms(&mut *tx).await?;
     sqlx::query("DELETE FROM seen WHERE at < $1").bind(now.saturating_sub(millis(SEEN_FOR))).execute(&mut *tx).await?;
     let idle: Vec<String> = sqlx::query_scalar(
         "SELECT t.thread FROM threads t LEFT JOIN leases l ON l.thread = t.thread

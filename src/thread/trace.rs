@@ -5,12 +5,12 @@
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use sqlx::Row;
+use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
 use crate::agent::Item;
 use crate::domain::ThreadKey;
-use crate::records::Records;
+use crate::records::{self, Records, Row};
 use crate::work::Work;
 
 /// The longest text of one step, in characters: a panel is for looking, the stores have all of it.
@@ -54,13 +54,12 @@ pub async fn of(records: &Records, work: &Work, thread: &ThreadKey) -> Result<Ve
         }
     }
     steps.sort_by_key(|step| (step.at, rank(step.kind)));
-    let ids: Vec<String> =
-        sqlx::query_scalar("SELECT id FROM proposals WHERE team = $1 AND channel = $2 AND root = $3")
-            .bind(thread.team.as_str())
-            .bind(thread.channel.as_str())
-            .bind(thread.root.as_str())
-            .fetch_all(records.read())
-            .await?;
+    let ids: Vec<String> = records::query("SELECT id FROM proposals WHERE team = $1 AND channel = $2 AND root = $3")
+        .bind(thread.team.as_str())
+        .bind(thread.channel.as_str())
+        .bind(thread.root.as_str())
+        .scalars(records.read())
+        .await?;
     steps.iter_mut().for_each(|step| cut_short(&mut step.detail, &ids));
     Ok(steps)
 }
@@ -147,7 +146,7 @@ fn shown(item: &Item) -> (&'static str, Value) {
 }
 
 async fn proposals(records: &Records, thread: &ThreadKey) -> Result<Vec<Step>, sqlx::Error> {
-    let rows = sqlx::query(
+    let rows = records::query(
         "SELECT id, turn_id, round, tool, digest, state, epoch, created_at, expires_at, decided_user, decided_at, settled_at, failure,
                 grounds, result
          FROM proposals WHERE team = $1 AND channel = $2 AND root = $3 ORDER BY created_at DESC LIMIT $4",
@@ -194,8 +193,8 @@ async fn proposals(records: &Records, thread: &ThreadKey) -> Result<Vec<Step>, s
 }
 
 async fn presses(records: &Records, thread: &ThreadKey) -> Result<Vec<Step>, sqlx::Error> {
-    let rows = sqlx::query(
-        "SELECT c.proposal_id, c.action, c.user, c.body_hash, c.received_at, c.handled_at, c.outcome
+    let rows = records::query(
+        "SELECT c.proposal_id, c.action, c.\"user\", c.body_hash, c.received_at, c.handled_at, c.outcome
          FROM clicks c JOIN proposals p ON p.id = c.proposal_id
          WHERE p.team = $1 AND p.channel = $2 AND p.root = $3 ORDER BY c.received_at DESC LIMIT $4",
     )
@@ -205,7 +204,7 @@ async fn presses(records: &Records, thread: &ThreadKey) -> Result<Vec<Step>, sql
     .bind(ROWS)
     .fetch_all(records.read())
     .await?;
-    let step = |row: &SqliteRow| {
+    let step = |row: &Row| {
         let text = |column: &str| row.try_get::<String, _>(column);
         Ok(Step {
             at: row.try_get("received_at")?,
@@ -223,7 +222,7 @@ async fn presses(records: &Records, thread: &ThreadKey) -> Result<Vec<Step>, sql
 
 /// Our own messages: what the outbox wishes and what Slack has.
 async fn messages(records: &Records, thread: &ThreadKey) -> Result<Vec<Step>, sqlx::Error> {
-    let rows = sqlx::query(
+    let rows = records::query(
         "SELECT key, kind, version, sent_version, posted_ts, attempts, given_up, created_at
          FROM outbox WHERE channel = $1 AND thread_ts = $2 ORDER BY created_at DESC LIMIT $3",
     )
@@ -232,7 +231,7 @@ async fn messages(records: &Records, thread: &ThreadKey) -> Result<Vec<Step>, sq
     .bind(ROWS)
     .fetch_all(records.read())
     .await?;
-    let step = |row: &SqliteRow| {
+    let step = |row: &Row| {
         let key: String = row.try_get("key")?;
         let what = key.split_once(':').map_or(key.as_str(), |(what, _)| what);
         Ok(Step {

@@ -368,6 +368,7 @@ impl Turns {
     ) -> Result<Vec<String>, JobError> {
         let mut answers = Vec::with_capacity(drafts.len());
         let mut tx = self.records.begin_durable().await?;
+        proposals::lock_thread(&mut tx, run.thread).await?;
         for draft in drafts {
             let Some(write) = as_shown(&draft.write) else {
                 answers.push("Not proposed: the text has no visible characters.".to_owned());
@@ -380,7 +381,7 @@ impl Turns {
             }
             // What replaces a card belongs to the request that the card belonged to.
             let replaced = match &draft.replaces {
-                Some(old) => proposals::find(&mut *tx, old).await?.filter(|old| replaceable(old, run)),
+                Some(old) => proposals::find(&mut tx, old).await?.filter(|old| replaceable(old, run)),
                 None => None,
             };
             let (origin, depth) =
@@ -450,6 +451,7 @@ impl Turns {
     /// Slack will not show a card: nobody can press it, so it ends here and its person is told.
     async fn withdraw(&self, run: &Run<'_>, proposal: &Proposal) -> Result<(), JobError> {
         let mut tx = self.records.begin_durable().await?;
+        proposals::lock_thread(&mut tx, run.thread).await?;
         let Some(ended) = proposals::withdraw(&mut tx, &proposal.id).await? else { return Ok(()) };
         count(&ended);
         let note = format!("The card of proposal {} could not be shown. Nothing was written.", ended.id);

@@ -606,7 +606,7 @@ async fn what_happened_underneath_can_be_looked_at_without_any_secret_in_it() {
         channel: ChannelId::new(&place.channel),
         root: MessageTs::new(&place.root),
     };
-    let steps = trace::of(&records, &work, &thread).await.unwrap();
+    let steps = trace::of(&sales_concierge::records::Records::Sqlite(records.clone()), &work, &thread).await.unwrap();
     let kinds: Vec<&str> = steps.iter().map(|s| s.kind).collect();
     for kind in ["said", "call", "result", "answer", "proposed", "press", "decided", "settled", "message"] {
         assert!(kinds.contains(&kind), "{kind} missing in {kinds:?}");

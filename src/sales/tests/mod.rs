@@ -15,7 +15,7 @@ use tokio::task::{JoinError, JoinHandle};
 
 use super::{Settings, search_form, serve};
 use crate::domain::{Clock, Person, ProposalId, Role, Write, Yen};
-use crate::records::Records;
+use crate::records::{Records, Source, SqliteRecords};
 use crate::staff::{self, Staff};
 use crate::tokens::{Approval, Keys, META_APPROVAL, META_CALLER, digest};
 
@@ -29,7 +29,7 @@ pub(super) fn person(user: &str) -> Person {
 
 /// One server over one file, and a client connected to it.
 pub(super) struct Shop {
-    pub records: Records,
+    pub records: SqliteRecords,
     pub keys: Keys,
     pub clock: Clock,
     pub client: RunningService<RoleClient, ClientConfig>,
@@ -80,12 +80,12 @@ impl Shop {
     ) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("records.db");
-        let records = Records::open(&path).await.unwrap();
+        let records = Records::open_file(&path).await.unwrap().sqlite().unwrap().clone();
         seed(&records).await;
         let keys = Keys::generate().unwrap();
         let clock = Clock::system();
         let settings = Settings {
-            records: path,
+            records: Source::File(path),
             callers: super::Callers::Tokens(keys.public.clone()),
             zone: chrono_tz::Asia::Tokyo,
             undo_window: UNDO_WINDOW,
@@ -210,7 +210,7 @@ pub(super) fn cancellation(code_sales: &str) -> Write {
     }
 }
 
-async fn seed(records: &Records) {
+async fn seed(records: &SqliteRecords) {
     let mut tx = records.begin_durable().await.unwrap();
     for (user, name, role, departments, active) in [
         ("viewer", "見学 みる", Role::Viewer, &["野菜"][..], true),
@@ -223,7 +223,7 @@ async fn seed(records: &Records) {
     ] {
         let departments = departments.iter().map(|&d| d.to_owned()).collect();
         let staff = Staff { person: person(user), display_name: name.into(), role, departments, active };
-        staff::put(&mut tx, &staff).await.unwrap();
+        staff::put(&mut *tx, &staff).await.unwrap();
     }
     for (code, name, department) in [
         ("0001", "さとう 花子", "野菜"),

@@ -243,7 +243,7 @@ async fn the_input_schema_is_plain_enough_for_every_model() {
 async fn a_host_that_leaves_before_the_handshake_is_told_from_one_that_talks_nonsense() {
     let shop = Shop::open().await;
     let settings = super::super::Settings {
-        records: "unused".into(),
+        records: crate::records::Source::File("unused".into()),
         callers: super::super::Callers::Tokens(shop.keys.public.clone()),
         zone: chrono_tz::Asia::Tokyo,
         undo_window: super::UNDO_WINDOW,

@@ -18,7 +18,7 @@ use chrono::NaiveDate;
 use sales_concierge::domain::Clock;
 use sales_concierge::playground::sample;
 use sales_concierge::playground::workspace::{Message, PressOutcome, Settings, Workspace};
-use sales_concierge::records::Records;
+use sales_concierge::records::{Records, SqliteRecords};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpListener;
@@ -62,6 +62,12 @@ pub struct Options {
     pub shape: Option<fn(&mut Settings)>,
 }
 
+/// The records in a file.
+async fn file(path: &Path) -> SqliteRecords {
+    let Records::Sqlite(file) = Records::open_file(path).await.expect("records") else { unreachable!("a file") };
+    file
+}
+
 impl Rig {
     /// Everything started, sample data of today loaded.
     pub async fn start() -> Self {
@@ -74,7 +80,7 @@ impl Rig {
             rustls::crypto::ring::default_provider().install_default().expect("the first provider");
         });
         let dir = tempfile::tempdir().expect("a folder");
-        let records = Records::open(&dir.path().join("records.sqlite")).await.expect("records");
+        let records = file(&dir.path().join("records.sqlite")).await;
         sample::load(&records, today()).await.expect("sample data");
         records.close().await;
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -195,8 +201,8 @@ impl Rig {
     }
 
     /// A connection of the test's own to the records, to look at what was written.
-    pub async fn records(&self) -> Records {
-        Records::open(&self.dir.path().join("records.sqlite")).await.expect("records")
+    pub async fn records(&self) -> SqliteRecords {
+        file(&self.dir.path().join("records.sqlite")).await
     }
 
     /// One number from the records.
