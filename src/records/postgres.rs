@@ -5,10 +5,13 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use sqlx::ConnectOptions as _;
-use sqlx::migrate::{Migrate as _, Migrator};
+use sqlx::migrate::{Migrate as _, MigrateError, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 
 use crate::domain::Secret;
+
+/// SQLSTATE of a table that is not there: nothing was ever migrated.
+const UNDEFINED_TABLE: &str = "42P01";
 
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
 
@@ -163,8 +166,11 @@ pub async fn is_current(pool: &PgPool) -> Result<bool, sqlx::Error> {
     let mut connection = pool.acquire().await?;
     let applied = match connection.list_applied_migrations("_sqlx_migrations").await {
         Ok(applied) => applied,
-        // No such table: nothing was ever migrated.
-        Err(sqlx::migrate::MigrateError::Execute(sqlx::Error::Database(_))) => return Ok(false),
+        Err(MigrateError::Execute(sqlx::Error::Database(error)))
+            if error.code().as_deref() == Some(UNDEFINED_TABLE) =>
+        {
+            return Ok(false);
+        }
         Err(error) => return Err(error.into()),
     };
     let known: Vec<i64> = MIGRATIONS.iter().map(|m| m.version).collect();
