@@ -4,16 +4,18 @@
 //! on each call. It writes nothing without an approval token whose proposal a person confirmed. It does not know Slack,
 //! models or conversations.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use chrono::TimeDelta;
 use chrono_tz::Tz;
 use rmcp::ServiceExt as _;
+use rmcp::model::Tool;
 use rmcp::service::{QuitReason, RunningService, ServerInitializeError};
 use rmcp::transport::IntoTransport;
 use rmcp::{RoleServer, transport::io::stdio_pipes};
 
-use crate::domain::Clock;
+use crate::domain::{Clock, Person};
 use crate::records::postgres::Group;
 use crate::records::{OpenError, Records, Source, SqliteRecords};
 use crate::tokens::{KeyError, PublicKeys, Verifier};
@@ -23,13 +25,16 @@ mod arguments;
 mod catalogue;
 mod commit;
 mod guide;
+mod http;
 mod reads;
 mod search;
 mod server;
 #[cfg(test)]
 mod tests;
 
+pub use http::{Http, run_http};
 pub use search::search_form;
+use server::Identity;
 
 /// How the audit names this program.
 const ACTOR: &str = "sales-server";
@@ -37,13 +42,22 @@ const ACTOR: &str = "sales-server";
 /// Calls that are still running when standard input closes get this long to commit or to fail.
 const DRAIN: Duration = Duration::from_secs(5);
 
+/// Whose calls are carried out.
+#[derive(Clone, Debug)]
+pub enum Callers {
+    /// Whoever a token signed with one of these keys names.
+    Tokens(PublicKeys),
+    /// One person, for a client on their own machine; reads only.
+    One(Person),
+}
+
 /// What the server needs to know.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The store of record.
     pub records: Source,
-    /// Whose tokens are accepted.
-    pub public_keys: PublicKeys,
+    /// Whose calls are carried out.
+    pub callers: Callers,
     /// The company's zone: rules sale numbers and the default date.
     pub zone: Tz,
     /// How long a salesperson may cancel an own registration.
@@ -68,6 +82,12 @@ pub enum ServerError {
     /// The client did not speak MCP.
     #[error("the client did not complete the MCP handshake")]
     Handshake(#[from] Box<ServerInitializeError>),
+    /// The address cannot be used.
+    #[error("{0} cannot be listened on; is another process using it?")]
+    Listen(SocketAddr, #[source] std::io::Error),
+    /// The listener failed while serving.
+    #[error("the HTTP listener failed")]
+    Serving(#[source] std::io::Error),
     /// The task that serves the connection was lost.
     #[error("the MCP connection was lost")]
     Connection(#[from] tokio::task::JoinError),
@@ -114,7 +134,21 @@ where
     T: IntoTransport<RoleServer, E, A>,
     E: std::error::Error + Send + Sync + 'static,
 {
-    let server = server::Server {
+    let identity = match &settings.callers {
+        Callers::Tokens(keys) => Identity::Meta(Verifier::new(keys)?),
+        Callers::One(person) => Identity::Fixed(person.clone()),
+    };
+    let server = server(records, settings, clock, identity)?;
+    server.serve(transport).await.map_err(|e| ServerError::Handshake(Box::new(e)))
+}
+
+fn server(
+    records: SqliteRecords,
+    settings: &Settings,
+    clock: Clock,
+    identity: Identity,
+) -> Result<server::Server, ServerError> {
+    Ok(server::Server {
         committer: commit::Committer {
             records: records.clone(),
             zone: settings.zone,
@@ -122,9 +156,16 @@ where
             turn: tokio::sync::Mutex::default(),
         },
         records,
-        verifier: Verifier::new(&settings.public_keys)?,
+        identity,
         clock,
         catalogue: catalogue::Catalogue::new()?,
-    };
-    server.serve(transport).await.map_err(|e| ServerError::Handshake(Box::new(e)))
+    })
+}
+
+/// The tools as this build lists them: what a host pins.
+///
+/// # Errors
+/// When a schema does not compile.
+pub fn tools() -> Result<Vec<Tool>, ServerError> {
+    Ok(catalogue::Catalogue::new()?.tools())
 }

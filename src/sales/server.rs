@@ -6,6 +6,7 @@
 
 use std::panic::AssertUnwindSafe;
 
+use axum::http::request::Parts;
 use futures::FutureExt as _;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, GetPromptRequestParams, GetPromptResponse,
@@ -28,15 +29,25 @@ use crate::audit::{self, Entry};
 use crate::domain::{Clock, Person, ProposalId, Risk, Role};
 use crate::records::SqliteRecords;
 use crate::staff::{self, Staff};
-use crate::tokens::{Approval, META_APPROVAL, META_CALLER, TokenError, Verifier};
+use crate::tokens::{Approval, Bearer, META_APPROVAL, META_CALLER, TokenError, Verifier};
 
 /// Lists and texts are compiled in and the same for everyone; a client that keeps them longer only misses an upgrade.
 const FRESH_MS: u64 = 60_000;
 
+/// How the server knows whom a call is made for.
+pub(super) enum Identity {
+    /// A caller token in the call's `_meta`: over standard input and output.
+    Meta(Verifier),
+    /// The request's bearer, which the HTTP edge has checked.
+    Bearer(Verifier),
+    /// One person, given by whoever started the process; reads only.
+    Fixed(Person),
+}
+
 /// The MCP server over one store of record.
 pub(super) struct Server {
     pub records: SqliteRecords,
-    pub verifier: Verifier,
+    pub identity: Identity,
     pub committer: Committer,
     pub clock: Clock,
     pub catalogue: Catalogue,
@@ -55,11 +66,11 @@ impl Server {
         &self,
         definition: &Definition,
         arguments: Map<String, Value>,
-        caller: Option<&str>,
-        approval: Option<&str>,
+        context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, sqlx::Error> {
         let tool = definition.name.as_str();
-        let person = match self.caller(caller, tool, &arguments) {
+        let approval = context.meta.get(META_APPROVAL).and_then(Value::as_str);
+        let person = match self.caller(context, tool, &arguments) {
             Ok(person) => person,
             Err(refusal) => {
                 // Nobody is known to have called; the row says so.
@@ -101,11 +112,26 @@ impl Server {
         audit::append(self.records.quick(), entry).await
     }
 
-    fn caller(&self, token: Option<&str>, tool: &str, arguments: &Map<String, Value>) -> Result<Person, Refusal> {
-        let Some(token) = token else {
-            return Err(Refusal::new(Code::CallerRequired, "The call carries no caller token."));
+    fn caller(
+        &self,
+        context: &RequestContext<RoleServer>,
+        tool: &str,
+        arguments: &Map<String, Value>,
+    ) -> Result<Person, Refusal> {
+        let required = || Refusal::new(Code::CallerRequired, "The call carries no caller token.");
+        let person = match &self.identity {
+            Identity::Fixed(person) => return Ok(person.clone()),
+            Identity::Meta(verifier) => {
+                let token = context.meta.get(META_CALLER).and_then(Value::as_str).ok_or_else(required)?;
+                verifier.caller(token, tool, arguments, self.clock.now())
+            }
+            Identity::Bearer(_) => {
+                let bearer = context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Bearer>());
+                let Some(Bearer::Caller(grant)) = bearer else { return Err(required()) };
+                grant.person(tool, arguments).cloned()
+            }
         };
-        self.verifier.caller(token, tool, arguments, self.clock.now()).map_err(|error| match error {
+        person.map_err(|error| match error {
             TokenError::Expired => Refusal::new(Code::CallerExpired, "The caller token is outside its lifetime."),
             _ => Refusal::new(Code::CallerInvalid, "The caller token is not valid for this call."),
         })
@@ -172,6 +198,16 @@ impl Server {
     /// The approval a write carries. Rights are not asked here but in the write's transaction, after the question
     /// whether this approval was carried out before.
     async fn approval(&self, person: &Person, token: Option<&str>) -> Result<Approval, Failure> {
+        let verifier = match &self.identity {
+            Identity::Meta(verifier) | Identity::Bearer(verifier) => verifier,
+            Identity::Fixed(_) => {
+                return Err(Refusal::new(
+                    Code::ApprovalRequired,
+                    "This connection only reads. Ask the bot in Slack to register or cancel a sale, and confirm it there.",
+                )
+                .into());
+            }
+        };
         let Some(token) = token else {
             let mut db = self.records.read().acquire().await?;
             if member(&mut db, person).await?.role < Role::Sales {
@@ -183,7 +219,7 @@ impl Server {
             )
             .into());
         };
-        let approval = self.verifier.approval(token, self.clock.now()).map_err(|error| match error {
+        let approval = verifier.approval(token, self.clock.now()).map_err(|error| match error {
             TokenError::Expired => Refusal::new(Code::ApprovalExpired, "The approval token is outside its lifetime."),
             _ => Refusal::new(Code::ApprovalInvalid, "The approval token is not valid."),
         })?;
@@ -223,7 +259,8 @@ pub(super) async fn guarded(
         Ok(Ok(result)) => Ok(result),
         Ok(Err(error)) => {
             tracing::error!(tool, error = &error as &dyn std::error::Error, "the store did not answer");
-            Err(ErrorData::internal_error("the store did not answer; the outcome of the call is not known", None))
+            let data = json!({ "code": "unavailable" });
+            Err(ErrorData::internal_error("the store did not answer; the outcome of the call is not known", Some(data)))
         }
         Err(_) => {
             tracing::error!(tool, "a tool panicked");
@@ -265,9 +302,7 @@ impl ServerHandler for Server {
             .catalogue
             .find(&request.name)
             .ok_or_else(|| ErrorData::invalid_params("there is no tool of this name", None))?;
-        let token = |key: &str| context.meta.get(key).and_then(Value::as_str);
-        let arguments = request.arguments.unwrap_or_default();
-        let work = self.call(definition, arguments, token(META_CALLER), token(META_APPROVAL));
+        let work = self.call(definition, request.arguments.unwrap_or_default(), &context);
         guarded(definition.name.as_str(), work).await.map(Into::into)
     }
 

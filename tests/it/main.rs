@@ -11,6 +11,8 @@
 mod harness;
 
 mod approval;
+#[cfg(feature = "failpoints")]
+mod cluster;
 mod conversation;
 #[cfg(feature = "failpoints")]
 mod crash;

@@ -86,7 +86,7 @@ impl Shop {
         let clock = Clock::system();
         let settings = Settings {
             records: Source::File(path),
-            public_keys: keys.public.clone(),
+            callers: super::Callers::Tokens(keys.public.clone()),
             zone: chrono_tz::Asia::Tokyo,
             undo_window: UNDO_WINDOW,
         };

@@ -244,7 +244,7 @@ async fn a_host_that_leaves_before_the_handshake_is_told_from_one_that_talks_non
     let shop = Shop::open().await;
     let settings = super::super::Settings {
         records: crate::records::Source::File("unused".into()),
-        public_keys: shop.keys.public.clone(),
+        callers: super::super::Callers::Tokens(shop.keys.public.clone()),
         zone: chrono_tz::Asia::Tokyo,
         undo_window: super::UNDO_WINDOW,
     };
