@@ -72,12 +72,11 @@ impl Origin {
     /// # Errors
     /// When the store does not answer.
     pub async fn of_proposal(db: impl Into<Db<'_>>, id: &ProposalId) -> Result<Self, sqlx::Error> {
-        let message = records::query(
-            "SELECT message FROM audit WHERE proposal = $1 AND message IS NOT NULL ORDER BY id LIMIT 1",
-        )
-        .bind(id.as_str())
-        .scalar_optional(db)
-        .await?;
+        let message =
+            records::query("SELECT message FROM audit WHERE proposal = $1 AND message IS NOT NULL ORDER BY id LIMIT 1")
+                .bind(id.as_str())
+                .scalar_optional(db)
+                .await?;
         Ok(Self::message(message))
     }
 }

@@ -19,7 +19,7 @@ async fn append_some(records: &Records, count: u32) {
 
 /// A store of each engine, and a way to do to it what only its owner can.
 enum Store {
-    Sqlite(Records, tempfile::TempDir),
+    Sqlite(Records, #[expect(dead_code, reason = "the folder is there until the test ends")] tempfile::TempDir),
     Postgres(Records, Database),
 }
 

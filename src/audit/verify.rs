@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::seal::{GENESIS, Seal, row_hash};
 use super::rows;
+use super::seal::{GENESIS, Seal, row_hash};
 use crate::records::{self, Records};
 
 /// So many seals are read at once.
@@ -135,12 +135,7 @@ async fn page(records: &Records, after: i64) -> Result<Vec<Seal>, sqlx::Error> {
 }
 
 /// The first thing that does not fit in one seal and its rows.
-async fn check(
-    records: &Records,
-    seal: &Seal,
-    previous: &str,
-    last_id: i64,
-) -> Result<Option<Finding>, sqlx::Error> {
+async fn check(records: &Records, seal: &Seal, previous: &str, last_id: i64) -> Result<Option<Finding>, sqlx::Error> {
     let span = Some((seal.first_id, seal.last_id));
     let found = |fault, row| Ok(Some(Finding { fault, row, seal: span }));
     if seal.previous != previous || seal.first_id <= last_id || seal.last_id < seal.first_id {
