@@ -11,6 +11,7 @@
 mod harness;
 
 mod approval;
+mod audit;
 #[cfg(feature = "failpoints")]
 mod cluster;
 mod conversation;
