@@ -16,6 +16,8 @@ use crate::sqlite::pool;
 
 pub mod postgres;
 mod query;
+#[cfg(any(test, feature = "failpoints"))]
+pub mod testing;
 
 pub use query::{Db, Parameter, Query, Row, query};
 

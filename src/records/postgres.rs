@@ -147,6 +147,14 @@ pub async fn migrate(url: &Secret) -> Result<(), sqlx::Error> {
     Ok(())
 }
 
+/// What tells this program's migrations from another's.
+#[cfg(any(test, feature = "failpoints"))]
+pub(super) fn fingerprint() -> String {
+    use sha2::Digest as _;
+    let all = MIGRATIONS.iter().fold(sha2::Sha256::new(), |hash, m| hash.chain_update(&m.checksum));
+    hex::encode(all.finalize()).chars().take(16).collect()
+}
+
 /// Whether the schema is the one this program was built for.
 ///
 /// # Errors
