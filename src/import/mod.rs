@@ -8,11 +8,18 @@ mod encoding;
 mod fields;
 mod header;
 mod lines;
+mod load;
+mod postgres;
+mod report;
 mod rows;
+mod sqlite;
+mod store;
 
 pub use self::encoding::{Encoding, EncodingChoice};
 pub use self::header::{Column, Mapping};
 pub use self::lines::{Lines, Options, Problem, Record};
+pub use self::load::{Failure, Load, Progress, Summary, load};
+pub use self::report::Report;
 pub use self::rows::{Batch, Checker, Customer, Fault, Known, Rows, Sale, StaffRow};
 
 /// What a file holds.

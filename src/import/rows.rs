@@ -1,7 +1,8 @@
 //! Lines become rows, or faults that say where, what and how to put it right.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use chrono::NaiveDate;
 
@@ -64,6 +65,8 @@ pub struct Sale {
     pub code: String,
     /// Who bought.
     pub customer: String,
+    /// Whose customer that is.
+    pub department: Arc<str>,
     /// When.
     pub date: NaiveDate,
     /// What.
@@ -169,14 +172,15 @@ enum Who {
 /// What lines are checked against.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    customers: HashSet<String>,
+    /// The departments by the customers' codes.
+    customers: HashMap<String, Arc<str>>,
     /// By subject, and by the comparable form of the name.
     people: HashMap<String, Who>,
 }
 
 impl Known {
-    /// The customers' codes and the staff, as the records have them.
-    pub fn new(customers: HashSet<String>, staff: &[Staff]) -> Self {
+    /// The customers' codes with their departments, and the staff, as the records have them.
+    pub fn new(customers: HashMap<String, Arc<str>>, staff: &[Staff]) -> Self {
         let mut people: HashMap<String, Who> = HashMap::new();
         for person in staff {
             let subject = person.person.subject();
@@ -343,7 +347,10 @@ impl Checker {
         let name = line.read(1, owned(200, false));
         let address = line.read_or_empty(2, owned(500, true));
         let phone = line.read_or_empty(3, owned(50, false));
-        let department = line.read(4, owned(100, false));
+        let department = line.read(4, |value| match value.trim() {
+            "*" => Err("stands for all departments; write the customer's own".into()),
+            _ => owned(100, false)(value),
+        });
         if faults.len() > before {
             return None;
         }
@@ -421,10 +428,12 @@ impl Checker {
         if bad {
             return None;
         }
+        let customer = customer?;
         Some(Sale {
             line: record.line,
             code: sales_code?,
-            customer: customer?,
+            customer: customer.0,
+            department: customer.1,
             date: day?,
             products: products?,
             price: price?,
@@ -439,15 +448,15 @@ impl Checker {
         }
     }
 
-    fn customer_code(&self, value: &str) -> Result<String, Reason> {
+    fn customer_code(&self, value: &str) -> Result<(String, Arc<str>), Reason> {
         let code = fields::code(value)?;
-        if self.known.customers.contains(code.as_ref()) {
-            return Ok(code.into_owned());
+        if let Some(department) = self.known.customers.get(code.as_ref()) {
+            return Ok((code.into_owned(), Arc::clone(department)));
         }
         // A spreadsheet that takes codes for numbers drops the zeros in front.
         let digits = code.bytes().all(|b| b.is_ascii_digit());
         let padded = (code.len() + 1..=12).map(|width| format!("{code:0>width$}"));
-        match padded.into_iter().find(|p| digits && self.known.customers.contains(p)) {
+        match padded.into_iter().find(|p| digits && self.known.customers.contains_key(p)) {
             Some(padded) => Err(format!(
                 "is no customer's code, but {padded} is; the zeros in front were probably lost in a spreadsheet"
             )
@@ -471,7 +480,7 @@ mod tests {
             active: true,
         };
         let staff = [person("U1", "青木 さゆり"), person("U2", "森 太郎"), person("U3", "森太郎")];
-        Known::new(["0001", "0016", "A-1"].map(str::to_owned).into(), &staff)
+        Known::new(["0001", "0016", "A-1"].map(|code| (code.to_owned(), "野菜".into())).into(), &staff)
     }
 
     fn checked(kind: Kind, file: &str) -> Batch {
@@ -506,6 +515,7 @@ mod tests {
             line: 2,
             code: "S-1".into(),
             customer: "0016".into(),
+            department: "野菜".into(),
             date: NaiveDate::from_ymd_opt(2026, 11, 3).unwrap(),
             products: "かぼちゃ\n4個".into(),
             price: 1800,

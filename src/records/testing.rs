@@ -82,11 +82,7 @@ impl Database {
 
     /// Settings with the superuser's login, from which each pool becomes its group.
     pub fn settings(&self) -> Settings {
-        Settings {
-            url: Secret::new(self.url.clone()),
-            max_connections: 8,
-            statement_timeout: Duration::from_secs(10),
-        }
+        Settings { url: Secret::new(self.url.clone()), max_connections: 8, statement_timeout: Duration::from_secs(10) }
     }
 
     /// Its records as a group sees them.
