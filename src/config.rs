@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -167,6 +168,18 @@ pub struct SalesServer {
     pub call_timeout_ms: u64,
     /// How long after a registration its own person may cancel it, in hours.
     pub undo_window_h: u32,
+    /// For `sales-server --transport http`: the address.
+    pub listen: SocketAddr,
+    /// Its address as clients see it, if another; named in its metadata.
+    pub public_url: String,
+    /// Names, comma separated, under which it may be asked besides loopback.
+    pub allowed_hosts: String,
+    /// Origins of web pages, comma separated, that may ask it. Empty: none.
+    pub allowed_origins: String,
+    /// Requests it takes in a second; more are answered with 429.
+    pub requests_per_second: NonZeroU32,
+    /// Requests it works on at a time; more are answered with 503.
+    pub concurrent_requests: u32,
 }
 
 impl Default for SalesServer {
@@ -177,6 +190,12 @@ impl Default for SalesServer {
             database_url: None,
             call_timeout_ms: 30_000,
             undo_window_h: 24,
+            listen: SocketAddr::from(([127, 0, 0, 1], 3100)),
+            public_url: String::new(),
+            allowed_hosts: String::new(),
+            allowed_origins: String::new(),
+            requests_per_second: NonZeroU32::new(2000).unwrap_or(NonZeroU32::MIN),
+            concurrent_requests: 256,
         }
     }
 }
@@ -316,7 +335,7 @@ impl Config {
         all(self.model_faults())
     }
 
-    /// What `sales-server` cannot do without.
+    /// What `sales-server` cannot do without when it checks tokens.
     ///
     /// # Errors
     /// With everything that is missing.

@@ -107,7 +107,8 @@ pub async fn set_active(db: impl Into<Db<'_>>, who: &Person, active: bool) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::Records;
+    use crate::records::postgres::Group;
+    use crate::records::testing::on_both_engines;
 
     fn hana(role: Role, active: bool) -> Staff {
         Staff {
@@ -119,10 +120,9 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn a_record_reads_back_as_it_was_put_and_is_replaced_by_the_next() {
-        let dir = tempfile::tempdir().unwrap();
-        let records = Records::open_file(&dir.path().join("records.db")).await.unwrap();
+    on_both_engines! {
+    async fn a_record_reads_back_as_it_was_put_and_is_replaced_by_the_next(engine) {
+        let (_kept, records) = engine.open(Group::Owner).await;
         let mut tx = records.begin_durable().await.unwrap();
         put(&mut tx, &hana(Role::Sales, true)).await.unwrap();
         put(&mut tx, &hana(Role::Manager, true)).await.unwrap();
@@ -135,6 +135,7 @@ mod tests {
         assert!(!set_active(&mut tx, &Person::new("T1", "U2"), false).await.unwrap());
         tx.commit().await.unwrap();
         assert_eq!(list(records.read()).await.unwrap(), [hana(Role::Manager, false)]);
+    }
     }
 
     #[test]

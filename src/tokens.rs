@@ -27,6 +27,10 @@ use sha2::{Digest, Sha256};
 
 use crate::domain::{Person, ProposalId, Write};
 
+mod bearer;
+
+pub use bearer::{Bearer, Grant};
+
 /// The only receiver of our tokens.
 pub const AUDIENCE: &str = "sales-server";
 /// The only issuer of our tokens.
@@ -392,11 +396,10 @@ impl Verifier {
         arguments: &Map<String, Value>,
         now: DateTime<Utc>,
     ) -> Result<Person, TokenError> {
-        let claims: CallerClaims = open(&self.caller, CALLER_TYP, token, now)?;
-        if claims.tool != tool || claims.args != arguments_hash(arguments) {
-            return Err(TokenError::OtherCall);
+        match self.bearer(token, now)? {
+            Bearer::Caller(grant) => grant.person(tool, arguments).cloned(),
+            Bearer::Service => Err(TokenError::Use),
         }
-        Person::from_subject(&claims.sub).ok_or(TokenError::Malformed)
     }
 
     /// What was approved, if the token is valid at `now`.

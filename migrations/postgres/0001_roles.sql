@@ -59,3 +59,7 @@ GRANT EXECUTE ON FUNCTION now_ms()
     TO sales_concierge_bot, sales_concierge_reader, sales_concierge_committer, sales_concierge_auditor;
 
 RESET ROLE;
+
+-- Each part of the program asks at its start whether the schema is the one it was built for.
+GRANT SELECT ON _sqlx_migrations
+    TO sales_concierge_owner, sales_concierge_bot, sales_concierge_reader, sales_concierge_committer, sales_concierge_auditor;

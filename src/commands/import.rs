@@ -8,6 +8,7 @@ use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::app::{DataDir, open_records};
 use crate::commands::Failure;
@@ -129,11 +130,12 @@ pub async fn run(
         "ignored": lines.mapping().ignored(),
     });
 
+    let signals = Signals::watch().map_err(|error| Failure::Running(error.into()))?;
     let dir = DataDir::open(&data_dir).map_err(Failure::Usage)?;
     let records = open_records(&config, &dir, Group::Owner).await.map_err(Failure::Unreachable)?;
     let shown = Shown::new(lines.size());
     let how = Load { dry_run: options.dry_run, go_on: options.go_on };
-    let done = import::load(&records, lines, how, &mut report, |at| shown.set(at), stopped()).await;
+    let done = import::load(&records, lines, how, &mut report, |at| shown.set(at), signals.came()).await;
     shown.clear();
     records.close().await;
     let summary = done.map_err(|failure| Failure::Running(failure.into()))?;
@@ -154,17 +156,19 @@ pub async fn run(
     Ok(())
 }
 
-/// The person, or the system, wants the program to end.
-async fn stopped() {
-    let terminated = async {
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-            Ok(mut signal) => drop(signal.recv().await),
-            Err(_) => std::future::pending().await,
+/// The signals with which the person, or the system, ends a program; from now on they no longer end it by themselves.
+struct Signals(Signal, Signal);
+
+impl Signals {
+    fn watch() -> std::io::Result<Self> {
+        Ok(Self(signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?))
+    }
+
+    async fn came(mut self) {
+        tokio::select! {
+            _ = self.0.recv() => {}
+            _ = self.1.recv() => {}
         }
-    };
-    tokio::select! {
-        interrupted = tokio::signal::ctrl_c() => if interrupted.is_err() { std::future::pending::<()>().await },
-        () = terminated => {}
     }
 }
 

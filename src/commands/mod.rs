@@ -3,6 +3,7 @@
 //! Exit codes: 0 done, 1 failed while running, 2 wrong usage or configuration, 3 a needed service cannot be reached.
 #![allow(rustdoc::bare_urls, reason = "the comments are what --help prints, where brackets would be noise")]
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -16,6 +17,7 @@ use crate::telemetry;
 
 pub mod explain;
 pub mod import;
+pub mod keys;
 pub mod manifest;
 pub mod migrate;
 pub mod playground;
@@ -61,14 +63,32 @@ enum Command {
     },
     /// Run the MCP sales server by itself
     ///
-    /// Example: sales-concierge sales-server --transport stdio --data-dir data
+    /// Example: sales-concierge sales-server --transport http --listen 127.0.0.1:3100
+    /// Example, for a desktop MCP client: sales-concierge sales-server --as slack:T0123:U0456 --data-dir /srv/concierge
+    #[command(verbatim_doc_comment)]
     SalesServer {
         /// How clients reach it
         #[arg(long, value_enum, default_value_t = Transport::Stdio)]
         transport: Transport,
+        /// The address for http [default: sales_server.listen]; port 0 picks a free one
+        #[arg(long, value_name = "ADDRESS")]
+        listen: Option<SocketAddr>,
+        /// Read for this person without tokens, over stdio; writes are refused
+        #[arg(long = "as", value_name = "slack:TEAM:USER")]
+        one: Option<String>,
         /// Where the records are
         #[arg(long, default_value = "data", value_name = "DIR")]
         data_dir: PathBuf,
+    },
+    /// The signing keys: what to set at a sales server, and tokens for looking at it
+    ///
+    /// Example: sales-concierge keys show --data-dir data
+    Keys {
+        /// Where the key file is
+        #[arg(long, default_value = "data", value_name = "DIR", global = true)]
+        data_dir: PathBuf,
+        #[command(subcommand)]
+        action: keys::Action,
     },
     /// Create or update the stores
     ///
@@ -142,9 +162,11 @@ enum Command {
 
 /// How MCP clients reach the sales server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Transport {
+pub enum Transport {
     /// Standard input and output.
     Stdio,
+    /// Streamable HTTP, at /mcp.
+    Http,
 }
 
 /// Why a command failed, as far as the exit code tells.
@@ -190,9 +212,11 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
             block_on(2, playground::run(config, playground::Options { port, data_dir, fresh }))
         }
         Command::Serve { data_dir } => block_on(2, serve::run(config, data_dir)),
-        Command::SalesServer { transport: Transport::Stdio, data_dir } => {
-            block_on(0, sales_server::run(config, data_dir))
+        Command::SalesServer { transport, listen, one, data_dir } => {
+            let workers = if transport == Transport::Http { 2 } else { 0 };
+            block_on(workers, sales_server::run(config, sales_server::Options { transport, data_dir, listen, one }))
         }
+        Command::Keys { data_dir, action } => keys::run(&data_dir, &action, &Clock::system()),
         Command::Migrate { data_dir } => {
             config.check_stores()?;
             block_on(0, migrate::run(config, data_dir))

@@ -192,3 +192,99 @@ impl Kind {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::lines::Options;
+    use super::*;
+    use crate::records;
+
+    /// A file of sales from pieces that meet in every way, or of any bytes.
+    fn file() -> impl Strategy<Value = Vec<u8>> {
+        let piece = prop::sample::select(vec![
+            "A-1",
+            "A-2",
+            "0001",
+            "1",
+            "2026-11-03",
+            "20261103",
+            "令和8年11月3日",
+            "2026-02-30",
+            "なす",
+            "600",
+            "-1",
+            "1,000",
+            "\"",
+            "\"\"",
+            ",",
+            ",",
+            ",",
+            "\n",
+            "\r\n",
+            "\r",
+            "\t",
+            " ",
+            "\u{0}",
+            "\u{1a}end of file",
+            "",
+        ]);
+        let good = prop::sample::select(vec![
+            "A-1,0001,2026-11-03,なす,600\n",
+            "A-2,0001,R8.11.3,\"な\nす\",\"1,000\"\r\n",
+            "A-3,0001,2026/11/3,桃,0\n",
+            "A-1,0001,20261103,なす,¥600\n",
+        ]);
+        let lines =
+            prop::collection::vec(prop_oneof![good.prop_map(str::to_owned), piece.prop_map(str::to_owned)], 0..24);
+        let tail = prop::collection::vec(any::<u8>(), 0..12);
+        (lines, tail, any::<bool>()).prop_map(|(lines, tail, clean)| {
+            let mut bytes = "code_sales,code_customer,date_sales,products,price\n".as_bytes().to_vec();
+            bytes.extend(lines.concat().into_bytes());
+            if !clean {
+                bytes.extend(tail);
+            }
+            bytes
+        })
+    }
+
+    async fn run(records: &Records, lines: Lines, dry_run: bool) -> (Summary, Vec<Fault>) {
+        let mut report = Report::default();
+        let how = Load { dry_run, go_on: true };
+        let done = load(records, lines, how, &mut report, |_| {}, std::future::pending()).await;
+        (done.expect("the records take what the checks let through"), report.first().to_vec())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(96))]
+        #[test]
+        fn no_file_breaks_a_run_and_what_a_dry_run_accepts_is_loaded(bytes in file(), any in prop::collection::vec(any::<u8>(), 0..200)) {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("file.csv");
+            std::fs::write(&path, any).unwrap();
+            for kind in [Kind::Customers, Kind::Staff, Kind::Sales] {
+                drop(Lines::open(&path, kind, &Options::default()));
+            }
+            std::fs::write(&path, bytes).unwrap();
+            let open = || Lines::open(&path, Kind::Sales, &Options::default()).unwrap();
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let (dry, wet, again, stored) = runtime.block_on(async {
+                let records = Records::open_file(&dir.path().join("records.sqlite")).await.unwrap();
+                records::query("INSERT INTO customers VALUES ('0001', '青木', '青木', '', '', '野菜')").execute(records.durable()).await.unwrap();
+                let dry = run(&records, open(), true).await;
+                let none: i64 = records::query("SELECT count(*) FROM sales").scalar(records.read()).await.unwrap();
+                assert_eq!(none, 0, "a dry run writes nothing");
+                let wet = run(&records, open(), false).await;
+                let stored: i64 = records::query("SELECT count(*) FROM sales").scalar(records.read()).await.unwrap();
+                let again = run(&records, open(), false).await;
+                (dry, wet, again, stored)
+            });
+            prop_assert_eq!(&dry.1, &wet.1);
+            prop_assert_eq!((dry.0.lines, dry.0.new, dry.0.bad), (wet.0.lines, wet.0.new, wet.0.bad));
+            prop_assert_eq!(wet.0.lines, wet.0.new + wet.0.bad);
+            prop_assert_eq!(u64::try_from(stored).unwrap(), wet.0.new);
+            prop_assert_eq!((again.0.new, again.0.changed), (0, 0));
+        }
+    }
+}

@@ -9,13 +9,15 @@ use serde_json::json;
 
 use super::*;
 use crate::domain::Secret;
+use crate::records::postgres::Group;
+use crate::records::testing::{Engine, on_both_engines};
 
 /// An answer of the fake Slack, and the wish that comes in before it is given.
 type Answer = (u16, Value, Option<Body>);
 
 /// A sender between a store of its own and a Slack that answers as told, and yes after that.
 struct Desk {
-    _dir: tempfile::TempDir,
+    _kept: Box<dyn std::any::Any + Send>,
     records: Records,
     outbox: Outbox,
     answers: Arc<Mutex<VecDeque<Answer>>>,
@@ -25,9 +27,8 @@ struct Desk {
 const KEY: &str = "card:P1";
 
 impl Desk {
-    async fn new(timeout: Duration) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let records = Records::open_file(&dir.path().join("records.sqlite")).await.unwrap();
+    async fn new(engine: Engine, timeout: Duration) -> Self {
+        let (kept, records) = engine.open(Group::Bot).await;
         let (answers, calls) =
             (Arc::<Mutex<VecDeque<Answer>>>::default(), Arc::<Mutex<Vec<(String, Value)>>>::default());
         let app = Router::new().fallback({
@@ -54,7 +55,7 @@ impl Desk {
         let base = format!("http://{}/api", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, app).await });
         let slack = Client::new(&base, Secret::new("xoxb-test"), timeout).unwrap();
-        Self { _dir: dir, outbox: Outbox::new(records.clone(), slack), records, answers, calls }
+        Self { _kept: kept, outbox: Outbox::new(records.clone(), slack), records, answers, calls }
     }
 
     fn answers(&self, status: u16, answer: Value, wish: Option<Body>) {
@@ -80,7 +81,7 @@ impl Desk {
     }
 
     async fn run(&self, sql: &'static str) {
-        sqlx::raw_sql(sql).execute(self.records.sqlite().unwrap().quick()).await.unwrap();
+        records::query(sql).execute(self.records.quick()).await.unwrap();
     }
 
     async fn number(&self, sql: &'static str) -> i64 {
@@ -108,8 +109,8 @@ fn told(calls: &[(&str, &str)]) -> Vec<(String, String)> {
 
 const SECOND: Duration = Duration::from_secs(1);
 
-#[tokio::test]
-async fn what_is_not_the_messages_fault_and_what_is_not_known_is_tried_again() {
+on_both_engines! {
+async fn what_is_not_the_messages_fault_and_what_is_not_known_is_tried_again(engine) {
     for (error, limit) in [
         ("invalid_auth", MAX_ATTEMPTS_OUTAGE),
         ("token_revoked", MAX_ATTEMPTS_OUTAGE),
@@ -118,7 +119,7 @@ async fn what_is_not_the_messages_fault_and_what_is_not_known_is_tried_again() {
         ("http_403", MAX_ATTEMPTS_OUTAGE),
         ("a_code_of_next_year", MAX_ATTEMPTS),
     ] {
-        let desk = Desk::new(SECOND).await;
+        let desk = Desk::new(engine, SECOND).await;
         desk.wants(&body("a")).await;
         let refuses = || match error.strip_prefix("http_") {
             Some(status) => desk.answers(status.parse().unwrap(), json!("no"), None),
@@ -134,11 +135,12 @@ async fn what_is_not_the_messages_fault_and_what_is_not_known_is_tried_again() {
         assert_eq!(desk.drive().await, Driven::GivenUp, "{error}: not for ever");
     }
 }
+}
 
-#[tokio::test]
-async fn what_can_never_pass_is_given_up_at_once() {
+on_both_engines! {
+async fn what_can_never_pass_is_given_up_at_once(engine) {
     for error in ["channel_not_found", "is_archived", "restricted_action_thread_locked", "cant_update_message"] {
-        let desk = Desk::new(SECOND).await;
+        let desk = Desk::new(engine, SECOND).await;
         desk.wants(&body("a")).await;
         desk.refuses(error, None);
         assert_eq!(desk.drive().await, Driven::GivenUp, "{error}");
@@ -146,10 +148,11 @@ async fn what_can_never_pass_is_given_up_at_once() {
         assert_eq!(desk.told().len(), 1, "{error}");
     }
 }
+}
 
-#[tokio::test]
-async fn a_wish_that_follows_one_given_up_is_sent() {
-    let desk = Desk::new(SECOND).await;
+on_both_engines! {
+async fn a_wish_that_follows_one_given_up_is_sent(engine) {
+    let desk = Desk::new(engine, SECOND).await;
     desk.wants(&body("card")).await;
     desk.refuses("not_in_channel", None);
     assert_eq!(desk.drive().await, Driven::GivenUp);
@@ -158,11 +161,12 @@ async fn a_wish_that_follows_one_given_up_is_sent() {
     assert_eq!(desk.drive().await, Driven::Settled);
     assert_eq!(desk.told(), told(&[("chat.postMessage", "card"), ("chat.postMessage", "receipt")]));
 }
+}
 
-#[tokio::test]
-async fn a_wish_that_comes_in_while_an_older_one_is_refused_is_sent_as_it_was_wished() {
+on_both_engines! {
+async fn a_wish_that_comes_in_while_an_older_one_is_refused_is_sent_as_it_was_wished(engine) {
     for error in ["invalid_blocks", "not_in_channel", "invalid_auth"] {
-        let desk = Desk::new(SECOND).await;
+        let desk = Desk::new(engine, SECOND).await;
         desk.wants(&body("card")).await;
         desk.refuses(error, Some(body("receipt")));
         assert_eq!(desk.drive().await, Driven::Later, "{error}");
@@ -176,10 +180,11 @@ async fn a_wish_that_comes_in_while_an_older_one_is_refused_is_sent_as_it_was_wi
         );
     }
 }
+}
 
-#[tokio::test]
-async fn a_message_that_another_writer_has_posted_anew_is_kept_when_the_old_one_turns_out_gone() {
-    let desk = Desk::new(SECOND).await;
+on_both_engines! {
+async fn a_message_that_another_writer_has_posted_anew_is_kept_when_the_old_one_turns_out_gone(engine) {
+    let desk = Desk::new(engine, SECOND).await;
     desk.wants(&body("card")).await;
     assert_eq!(desk.drive().await, Driven::Settled);
     desk.wants(&body("receipt")).await;
@@ -188,10 +193,11 @@ async fn a_message_that_another_writer_has_posted_anew_is_kept_when_the_old_one_
     desk.outbox.repost(&overtaken).await.unwrap();
     assert_eq!(desk.number("SELECT count(*) FROM outbox WHERE posted_ts = '1.9'").await, 1);
 }
+}
 
-#[tokio::test]
-async fn a_writer_that_was_overtaken_neither_takes_back_what_was_told_nor_ends_the_others_lease() {
-    let desk = Desk::new(SECOND).await;
+on_both_engines! {
+async fn a_writer_that_was_overtaken_neither_takes_back_what_was_told_nor_ends_the_others_lease(engine) {
+    let desk = Desk::new(engine, SECOND).await;
     desk.wants(&body("card")).await;
     let mut overtaken = desk.outbox.begin(KEY).await.unwrap().unwrap();
     desk.run("UPDATE outbox SET lease_until = 0").await;
@@ -207,29 +213,32 @@ async fn a_writer_that_was_overtaken_neither_takes_back_what_was_told_nor_ends_t
     desk.outbox.later(&overtaken, SECOND, true, MAX_ATTEMPTS).await.unwrap();
     assert_eq!(desk.number("SELECT lease_until FROM outbox WHERE given_up IS NULL").await, holder.lease);
 }
+}
 
-#[tokio::test]
-async fn a_private_note_whose_arrival_is_unclear_is_shown_again() {
-    let desk = Desk::new(SECOND).await;
+on_both_engines! {
+async fn a_private_note_whose_arrival_is_unclear_is_shown_again(engine) {
+    let desk = Desk::new(engine, SECOND).await;
     wanted(&desk.records, &body("note"), true).await;
     desk.answers(500, json!("?"), None);
     assert_eq!(desk.drive().await, Driven::Later);
     assert_eq!(desk.drive().await, Driven::Settled);
     assert_eq!(desk.told(), told(&[("chat.postEphemeral", "note"), ("chat.postEphemeral", "note")]));
 }
+}
 
-#[tokio::test]
-async fn the_lease_outlasts_the_calls_and_begins_anew_after_a_look_up() {
-    let desk = Desk::new(Duration::from_secs(15)).await;
+on_both_engines! {
+async fn the_lease_outlasts_the_calls_and_begins_anew_after_a_look_up(engine) {
+    let desk = Desk::new(engine, Duration::from_secs(15)).await;
     desk.wants(&body("card")).await;
     let mut row = desk.outbox.begin(KEY).await.unwrap().unwrap();
-    let left = "SELECT lease_until - CAST(unixepoch('subsec') * 1000 AS INTEGER) FROM outbox";
+    let left = "SELECT lease_until - now_ms() FROM outbox";
     assert!((40_000..=45_000).contains(&desk.number(left).await));
     desk.run("UPDATE outbox SET lease_until = lease_until - 44000").await;
     row.lease -= 44_000;
     desk.outbox.renew(&mut row).await.ok().unwrap();
     assert!((40_000..=45_000).contains(&desk.number(left).await));
     assert_eq!(desk.number("SELECT lease_until FROM outbox").await, row.lease);
+}
 }
 
 #[test]

@@ -6,6 +6,8 @@ use chrono::NaiveDate;
 
 use super::*;
 use crate::domain::Yen;
+use crate::records::postgres::Group;
+use crate::records::testing::on_both_engines;
 
 const LEASE: Duration = Duration::from_secs(60);
 
@@ -32,20 +34,16 @@ fn new(call_index: u32) -> New {
     }
 }
 
-async fn store() -> (tempfile::TempDir, Records) {
-    let dir = tempfile::tempdir().unwrap();
-    let records = Records::open_file(&dir.path().join("records.sqlite")).await.unwrap();
-    (dir, records)
-}
-
 async fn run(tx: &mut Tx, sql: &'static str) {
-    let Tx::Sqlite(tx) = tx else { unreachable!("the store is a file") };
-    sqlx::raw_sql(sql).execute(&mut **tx).await.unwrap();
+    match tx {
+        Tx::Sqlite(tx) => drop(sqlx::raw_sql(sql).execute(&mut **tx).await.unwrap()),
+        Tx::Postgres(tx) => drop(sqlx::raw_sql(sql).execute(&mut **tx).await.unwrap()),
+    }
 }
 
-#[tokio::test]
-async fn k05_a_slot_holds_its_first_version_however_often_the_turn_is_run() {
-    let (_dir, records) = store().await;
+on_both_engines! {
+async fn k05_a_slot_holds_its_first_version_however_often_the_turn_is_run(engine) {
+    let (_kept, records) = engine.open(Group::Bot).await;
     let mut tx = records.begin_durable().await.unwrap();
     let first = create(&mut tx, &new(0)).await.unwrap();
     let mut changed = new(0);
@@ -56,25 +54,28 @@ async fn k05_a_slot_holds_its_first_version_however_often_the_turn_is_run() {
     assert_ne!(create(&mut tx, &new(1)).await.unwrap().id, first.id);
     assert_eq!(first.id.as_str().len(), 27, "160 random bits");
 }
+}
 
-#[tokio::test]
-async fn where_values_came_from_in_a_form_that_is_not_known_keeps_no_press_from_being_carried_out() {
-    let (_dir, records) = store().await;
+on_both_engines! {
+async fn where_values_came_from_in_a_form_that_is_not_known_keeps_no_press_from_being_carried_out(engine) {
+    let (_kept, records) = engine.open(Group::Owner).await;
     let mut tx = records.begin_durable().await.unwrap();
     let proposal = create(&mut tx, &new(0)).await.unwrap();
-    run(
-        &mut tx,
-        "DROP TRIGGER proposals_write_is_fixed; UPDATE proposals SET grounds = '{\"date\":{\"from\":\"stars\"}}'",
-    )
-    .await;
+    let unlock = match tx {
+        Tx::Sqlite(_) => "DROP TRIGGER proposals_write_is_fixed",
+        Tx::Postgres(_) => "DROP TRIGGER proposals_write_is_fixed ON proposals",
+    };
+    run(&mut tx, unlock).await;
+    run(&mut tx, "UPDATE proposals SET grounds = '{\"date\":{\"from\":\"stars\"}}'").await;
     let read = find(&mut tx, &proposal.id).await.unwrap().unwrap();
     assert_eq!(read.grounds, crate::domain::Grounds::default());
     assert!(matches!(claim(&mut tx, &proposal.id, "c", &me(), LEASE).await.unwrap(), Claim::Claimed(_)));
 }
+}
 
-#[tokio::test]
-async fn i04_only_the_requester_of_that_very_workspace_can_claim_or_cancel() {
-    let (_dir, records) = store().await;
+on_both_engines! {
+async fn i04_only_the_requester_of_that_very_workspace_can_claim_or_cancel(engine) {
+    let (_kept, records) = engine.open(Group::Bot).await;
     let mut tx = records.begin_durable().await.unwrap();
     let proposal = create(&mut tx, &new(0)).await.unwrap();
     for stranger in [Person::new("T1", "U2"), Person::new("T2", "U1"), Person::new("", "U1"), Person::new("T1", "u1")] {
@@ -86,10 +87,11 @@ async fn i04_only_the_requester_of_that_very_workspace_can_claim_or_cancel() {
     let missing = ProposalId::new("no such");
     assert!(matches!(claim(&mut tx, &missing, "c", &me(), LEASE).await.unwrap(), Claim::NotFound));
 }
+}
 
-#[tokio::test]
-async fn i05_a_newer_card_replaces_only_a_waiting_one_of_the_same_person_and_conversation() {
-    let (_dir, records) = store().await;
+on_both_engines! {
+async fn i05_a_newer_card_replaces_only_a_waiting_one_of_the_same_person_and_conversation(engine) {
+    let (_kept, records) = engine.open(Group::Bot).await;
     let mut tx = records.begin_durable().await.unwrap();
     let old = create(&mut tx, &new(0)).await.unwrap();
     let by = create(&mut tx, &new(1)).await.unwrap();
@@ -106,10 +108,11 @@ async fn i05_a_newer_card_replaces_only_a_waiting_one_of_the_same_person_and_con
     assert!(matches!(claim(&mut tx, &by.id, "c", &me(), LEASE).await.unwrap(), Claim::Claimed(_)));
     assert_eq!(supersede(&mut tx, &by.id, &old).await.unwrap(), None, "a claimed one is not replaced any more");
 }
+}
 
-#[tokio::test]
-async fn k17_an_executor_that_lost_its_claim_settles_nothing_and_gives_nothing_back() {
-    let (_dir, records) = store().await;
+on_both_engines! {
+async fn k17_an_executor_that_lost_its_claim_settles_nothing_and_gives_nothing_back(engine) {
+    let (_kept, records) = engine.open(Group::Bot).await;
     let mut tx = records.begin_durable().await.unwrap();
     let proposal = create(&mut tx, &new(0)).await.unwrap();
     let Claim::Claimed(slow) = claim(&mut tx, &proposal.id, "c", &me(), Duration::ZERO).await.unwrap() else {
@@ -124,20 +127,24 @@ async fn k17_an_executor_that_lost_its_claim_settles_nothing_and_gives_nothing_b
     assert_eq!(done.unwrap().state, ProposalState::Done);
     assert_eq!(settle(&mut tx, &quick, &failed).await.unwrap(), None, "settled once");
 }
+}
 
-#[tokio::test]
-async fn i03_what_a_card_showed_cannot_be_changed() {
-    let (_dir, records) = store().await;
+on_both_engines! {
+async fn i03_what_a_card_showed_cannot_be_changed(engine) {
+    let (_kept, records) = engine.open(Group::Owner).await;
     let mut tx = records.begin_durable().await.unwrap();
     create(&mut tx, &new(0)).await.unwrap();
+    tx.commit().await.unwrap();
     for sql in [
         "UPDATE proposals SET write = '{}'",
         "UPDATE proposals SET digest = ''",
         "UPDATE proposals SET requester_user = 'U2'",
         "UPDATE proposals SET tool = 'cancel_sale'",
     ] {
+        let mut tx = records.begin_durable().await.unwrap();
         assert!(records::query(sql).execute(&mut tx).await.is_err(), "{sql}");
     }
+}
 }
 
 /// One moment of a proposal's life with two executors about it. Epochs are kept as "the current one or not": that is
@@ -302,14 +309,14 @@ impl Bench {
         if refusing {
             return Some(Heard::Refused);
         }
-        run(tx, SELL).await;
+        sell(tx).await;
         Some(Heard::Written)
     }
 
     async fn put(&self, tx: &mut Tx, m: &Moment) -> [Option<ClaimedProposal>; 2] {
         if m.sold {
             run(tx, "UPDATE proposals SET state = 'claimed', claim_click = 'a', decided_team = 'T1', decided_user = 'U1' WHERE call_index = 0").await;
-            run(tx, SELL).await;
+            sell(tx).await;
         }
         records::query(
             "UPDATE proposals SET state = $2, claim_click = $3, claim_until = $4, epoch = 5, decided_team = $5,
@@ -337,9 +344,23 @@ impl Bench {
     }
 }
 
-const SELL: &str = "INSERT INTO sales (code_sales, code_customer, sales_date, products, price, registered_by, origin,
-    proposal_id, digest, registered_at)
-    SELECT 'S1', '0001', '2026-11-30', 'x', 600, 'slack:T1:U1', 'approval', id, digest, 0 FROM proposals WHERE call_index = 0";
+async fn sell(tx: &mut Tx) {
+    let sql = match tx {
+        Tx::Sqlite(_) => {
+            "INSERT INTO sales (code_sales, code_customer, sales_date, products, price, registered_by, origin,
+                 proposal_id, digest, registered_at)
+             SELECT 'S1', '0001', '2026-11-30', 'x', 600, 'slack:T1:U1', 'approval', id, digest, 0
+             FROM proposals WHERE call_index = 0"
+        }
+        Tx::Postgres(_) => {
+            "INSERT INTO sales (code_sales, code_customer, department, sales_date, products, price, registered_by, origin,
+                 proposal_id, digest, registered_at)
+             SELECT 'S1', '0001', '直販', '2026-11-30', 'x', 600, 'slack:T1:U1', 'approval', id, digest, 0
+             FROM proposals WHERE call_index = 0"
+        }
+    };
+    run(tx, sql).await;
+}
 
 fn check(before: &Moment, step: Step, after: &Moment) {
     use ProposalState::{Cancelled, Claimed, Done, Expired, Failed, Pending, Superseded};
@@ -365,11 +386,18 @@ fn check(before: &Moment, step: Step, after: &Moment) {
     assert!(current <= 1, "two executors believe that the claim is theirs: {said}");
 }
 
-#[tokio::test]
-async fn i01_i02_i05_k17_no_interleaving_of_two_executors_breaks_the_state_machine() {
-    let (_dir, records) = store().await;
+on_both_engines! {
+async fn i01_i02_i05_k17_no_interleaving_of_two_executors_breaks_the_state_machine(engine) {
+    let (_kept, records) = engine.open(Group::Owner).await;
     let mut tx = records.begin_durable().await.unwrap();
-    run(&mut tx, "INSERT INTO customers VALUES ('0001', '見本 太郎', '', '', '', '直販')").await;
+    let customer = match tx {
+        Tx::Sqlite(_) => "INSERT INTO customers VALUES ('0001', '見本 太郎', '', '', '', '直販')",
+        Tx::Postgres(_) => {
+            "INSERT INTO customers (code_customer, name_customer, address, phone, department)
+             VALUES ('0001', '見本 太郎', '', '', '直販')"
+        }
+    };
+    run(&mut tx, customer).await;
     let id = create(&mut tx, &new(0)).await.unwrap().id;
     let other = create(&mut tx, &new(1)).await.unwrap();
     tx.commit().await.unwrap();
@@ -413,4 +441,5 @@ async fn i01_i02_i05_k17_no_interleaving_of_two_executors_breaks_the_state_machi
     let stuck: Vec<&Moment> = seen.iter().filter(|m| !ends.contains(m)).collect();
     assert!(stuck.is_empty(), "no way out of {stuck:#?}");
     assert!(seen.len() > 100, "only {} moments", seen.len());
+}
 }

@@ -116,6 +116,60 @@ impl Drop for Database {
     }
 }
 
+/// Which engine a test runs on.
+#[cfg(test)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// A file of its own.
+    Sqlite,
+    /// A database of its own.
+    Postgres,
+}
+
+#[cfg(test)]
+impl Engine {
+    /// An empty store, in the database with the rights of `group`; it is there as long as the first value.
+    pub async fn open(self, group: Group) -> (Box<dyn std::any::Any + Send>, Records) {
+        match self {
+            Self::Sqlite => {
+                let dir = tempfile::tempdir().expect("a folder");
+                let records = Records::open_file(&dir.path().join("records.sqlite")).await.expect("the records open");
+                (Box::new(dir), records)
+            }
+            Self::Postgres => {
+                let database = Database::create().await;
+                let records = database.records(group).await;
+                (Box::new(database), records)
+            }
+        }
+    }
+}
+
+/// Each test on each engine: `async fn name(engine) { … }`.
+#[cfg(test)]
+macro_rules! on_both_engines {
+    ($(async fn $name:ident($engine:ident) $body:block)*) => {$(
+        mod $name {
+            #[allow(unused_imports, reason = "which names the body needs differs")]
+            use super::*;
+
+            async fn on_engine($engine: $crate::records::testing::Engine) $body
+
+            #[tokio::test]
+            async fn sqlite() {
+                on_engine($crate::records::testing::Engine::Sqlite).await;
+            }
+
+            #[tokio::test]
+            async fn postgres() {
+                on_engine($crate::records::testing::Engine::Postgres).await;
+            }
+        }
+    )*};
+}
+#[cfg(test)]
+pub(crate) use on_both_engines;
+
 fn address(cluster: &PgConnectOptions, database: &str) -> String {
     cluster.clone().database(database).to_url_lossy().to_string()
 }

@@ -5,7 +5,9 @@
 //! panics is answered like one the store did not answer: its outcome is not known.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
+use axum::http::request::Parts;
 use futures::FutureExt as _;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, GetPromptRequestParams, GetPromptResponse,
@@ -22,22 +24,29 @@ use super::ACTOR;
 use super::answer::{Code, Failure, Refusal};
 use super::arguments::{self, AddSale, CancelSale, Range};
 use super::catalogue::{Catalogue, Definition, Name};
-use super::commit::{Cancellation, Committer, NewSale};
-use super::{guide, reads};
+use super::guide;
+use super::store::{Cancellation, NewSale, Store};
 use crate::audit::{self, Entry};
-use crate::domain::{Clock, Person, ProposalId, Risk, Role};
-use crate::records::SqliteRecords;
-use crate::staff::{self, Staff};
-use crate::tokens::{Approval, META_APPROVAL, META_CALLER, TokenError, Verifier};
+use crate::domain::{Clock, Person, ProposalId, Risk};
+use crate::tokens::{Approval, Bearer, META_APPROVAL, META_CALLER, TokenError, Verifier};
 
 /// Lists and texts are compiled in and the same for everyone; a client that keeps them longer only misses an upgrade.
 const FRESH_MS: u64 = 60_000;
 
+/// How the server knows whom a call is made for.
+pub(super) enum Identity {
+    /// A caller token in the call's `_meta`: over standard input and output.
+    Meta(Verifier),
+    /// The request's bearer, which the HTTP edge has checked.
+    Bearer(Verifier),
+    /// One person, given by whoever started the process; reads only.
+    Fixed(Person),
+}
+
 /// The MCP server over one store of record.
 pub(super) struct Server {
-    pub records: SqliteRecords,
-    pub verifier: Verifier,
-    pub committer: Committer,
+    pub store: Arc<Store>,
+    pub identity: Identity,
     pub clock: Clock,
     pub catalogue: Catalogue,
 }
@@ -55,11 +64,11 @@ impl Server {
         &self,
         definition: &Definition,
         arguments: Map<String, Value>,
-        caller: Option<&str>,
-        approval: Option<&str>,
+        context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, sqlx::Error> {
         let tool = definition.name.as_str();
-        let person = match self.caller(caller, tool, &arguments) {
+        let approval = context.meta.get(META_APPROVAL).and_then(Value::as_str);
+        let person = match self.caller(context, tool, &arguments) {
             Ok(person) => person,
             Err(refusal) => {
                 // Nobody is known to have called; the row says so.
@@ -98,14 +107,29 @@ impl Server {
     ) -> Result<(), sqlx::Error> {
         let event = if detail.get("code").is_some() { "tool_refused" } else { "tool_answered" };
         let entry = Entry { actor: ACTOR, on_behalf: person, event, tool: Some(tool), risk, proposal, detail };
-        audit::append(self.records.quick(), entry).await
+        audit::append(self.store.quick(), entry).await
     }
 
-    fn caller(&self, token: Option<&str>, tool: &str, arguments: &Map<String, Value>) -> Result<Person, Refusal> {
-        let Some(token) = token else {
-            return Err(Refusal::new(Code::CallerRequired, "The call carries no caller token."));
+    fn caller(
+        &self,
+        context: &RequestContext<RoleServer>,
+        tool: &str,
+        arguments: &Map<String, Value>,
+    ) -> Result<Person, Refusal> {
+        let required = || Refusal::new(Code::CallerRequired, "The call carries no caller token.");
+        let person = match &self.identity {
+            Identity::Fixed(person) => return Ok(person.clone()),
+            Identity::Meta(verifier) => {
+                let token = context.meta.get(META_CALLER).and_then(Value::as_str).ok_or_else(required)?;
+                verifier.caller(token, tool, arguments, self.clock.now())
+            }
+            Identity::Bearer(_) => {
+                let bearer = context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Bearer>());
+                let Some(Bearer::Caller(grant)) = bearer else { return Err(required()) };
+                grant.person(tool, arguments).cloned()
+            }
         };
-        self.verifier.caller(token, tool, arguments, self.clock.now()).map_err(|error| match error {
+        person.map_err(|error| match error {
             TokenError::Expired => Refusal::new(Code::CallerExpired, "The caller token is outside its lifetime."),
             _ => Refusal::new(Code::CallerInvalid, "The caller token is not valid for this call."),
         })
@@ -122,30 +146,22 @@ impl Server {
         match definition.name {
             Name::GetCustomers => {
                 let args = arguments::read(check, args)?;
-                let mut db = self.records.read().acquire().await?;
-                let staff = member(&mut db, person).await?;
-                read_answer(&reads::get_customers(&mut *db, &staff, &args).await?)
+                read_answer(&self.store.get_customers(person, &args).await?)
             }
             Name::GetSales => {
                 let args: arguments::GetSales = arguments::read(check, args)?;
                 let range = Range::read(args.date_sales_begin_str.as_deref(), args.date_sales_end_str.as_deref())?;
-                let mut db = self.records.read().acquire().await?;
-                let staff = member(&mut db, person).await?;
-                read_answer(&reads::get_sales(&mut db, &staff, &args, range).await?)
+                read_answer(&self.store.get_sales(person, &args, range).await?)
             }
             Name::ListRegistrations => {
                 let args: arguments::ListRegistrations = arguments::read(check, args)?;
                 let range = Range::read(args.date_sales_begin_str.as_deref(), args.date_sales_end_str.as_deref())?;
-                let mut db = self.records.read().acquire().await?;
-                let staff = member(&mut db, person).await?;
-                read_answer(&reads::list_registrations(&mut db, &staff, &args, range).await?)
+                read_answer(&self.store.list_registrations(person, &args, range).await?)
             }
             Name::SummarizeSales => {
                 let args: arguments::SummarizeSales = arguments::read(check, args)?;
                 let range = Range::read(Some(&args.date_sales_begin_str), Some(&args.date_sales_end_str))?;
-                let mut db = self.records.read().acquire().await?;
-                let staff = member(&mut db, person).await?;
-                read_answer(&reads::summarize_sales(&mut db, &staff, &args, range).await?)
+                read_answer(&self.store.summarize_sales(person, &args, range).await?)
             }
             Name::AddSale => {
                 let args: AddSale = arguments::read(check, args)?;
@@ -155,7 +171,7 @@ impl Server {
                 let approval = self.approval(person, approval).await?;
                 let AddSale { code_customer, products, price, .. } = args;
                 let new = NewSale { code_customer, products, price, date };
-                let done = self.committer.add_sale(&approval, &new).await?;
+                let done = self.store.add_sale(&approval, &new).await?;
                 write_answer(&done, done.repeated, approval)
             }
             Name::CancelSale => {
@@ -163,7 +179,7 @@ impl Server {
                 arguments::plain(&reason, Code::InvalidArguments)?;
                 let approval = self.approval(person, approval).await?;
                 let new = Cancellation { code_sales, reason };
-                let done = self.committer.cancel_sale(&approval, &new).await?;
+                let done = self.store.cancel_sale(&approval, &new).await?;
                 write_answer(&done, done.repeated, approval)
             }
         }
@@ -172,18 +188,20 @@ impl Server {
     /// The approval a write carries. Rights are not asked here but in the write's transaction, after the question
     /// whether this approval was carried out before.
     async fn approval(&self, person: &Person, token: Option<&str>) -> Result<Approval, Failure> {
-        let Some(token) = token else {
-            let mut db = self.records.read().acquire().await?;
-            if member(&mut db, person).await?.role < Role::Sales {
-                return Err(Refusal::new(Code::NotAllowed, "This person may not write sales.").into());
+        let verifier = match &self.identity {
+            Identity::Meta(verifier) | Identity::Bearer(verifier) => verifier,
+            Identity::Fixed(_) => {
+                return Err(Refusal::new(
+                    Code::ApprovalRequired,
+                    "This connection only reads. Ask the bot in Slack to register or cancel a sale, and confirm it there.",
+                )
+                .into());
             }
-            return Err(Refusal::new(
-                Code::ApprovalRequired,
-                "A sale is written only after the person has confirmed it; ask for the confirmation.",
-            )
-            .into());
         };
-        let approval = self.verifier.approval(token, self.clock.now()).map_err(|error| match error {
+        let Some(token) = token else {
+            return Err(self.store.needs_approval(person).await);
+        };
+        let approval = verifier.approval(token, self.clock.now()).map_err(|error| match error {
             TokenError::Expired => Refusal::new(Code::ApprovalExpired, "The approval token is outside its lifetime."),
             _ => Refusal::new(Code::ApprovalInvalid, "The approval token is not valid."),
         })?;
@@ -191,14 +209,6 @@ impl Server {
             return Err(Refusal::new(Code::ApprovalInvalid, "The approval belongs to another person.").into());
         }
         Ok(approval)
-    }
-}
-
-/// The caller's record, if it gives any right now.
-async fn member(db: &mut sqlx::SqliteConnection, person: &Person) -> Result<Staff, Failure> {
-    match staff::find(db, person).await? {
-        Some(staff) if staff.active => Ok(staff),
-        _ => Err(Refusal::new(Code::NotAllowed, "This person has no access to sales data.").into()),
     }
 }
 
@@ -223,7 +233,8 @@ pub(super) async fn guarded(
         Ok(Ok(result)) => Ok(result),
         Ok(Err(error)) => {
             tracing::error!(tool, error = &error as &dyn std::error::Error, "the store did not answer");
-            Err(ErrorData::internal_error("the store did not answer; the outcome of the call is not known", None))
+            let data = json!({ "code": "unavailable" });
+            Err(ErrorData::internal_error("the store did not answer; the outcome of the call is not known", Some(data)))
         }
         Err(_) => {
             tracing::error!(tool, "a tool panicked");
@@ -265,9 +276,7 @@ impl ServerHandler for Server {
             .catalogue
             .find(&request.name)
             .ok_or_else(|| ErrorData::invalid_params("there is no tool of this name", None))?;
-        let token = |key: &str| context.meta.get(key).and_then(Value::as_str);
-        let arguments = request.arguments.unwrap_or_default();
-        let work = self.call(definition, arguments, token(META_CALLER), token(META_APPROVAL));
+        let work = self.call(definition, request.arguments.unwrap_or_default(), &context);
         guarded(definition.name.as_str(), work).await.map(Into::into)
     }
 

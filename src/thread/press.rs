@@ -104,6 +104,8 @@ impl Presses {
 mod tests {
     use super::*;
     use crate::domain::{ChannelId, MessageTs, Person, ProposalId};
+    use crate::records::postgres::Group;
+    use crate::records::testing::on_both_engines;
 
     fn press(id: &str) -> Click {
         Click {
@@ -118,10 +120,9 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn k08_presses_of_one_moment_are_all_stored_once_and_the_same_press_is_one() {
-        let dir = tempfile::tempdir().unwrap();
-        let records = Records::open_file(&dir.path().join("records.sqlite")).await.unwrap();
+    on_both_engines! {
+    async fn k08_presses_of_one_moment_are_all_stored_once_and_the_same_press_is_one(engine) {
+        let (_kept, records) = engine.open(Group::Bot).await;
         let presses = Presses::new(records.clone());
         let ids: Vec<String> = (0..64).map(|n| format!("c{}", n % 48)).collect();
         let all = futures::future::join_all(ids.iter().map(|id| presses.store(press(id)))).await;
@@ -129,11 +130,11 @@ mod tests {
         let stored: i64 = records::query("SELECT count(*) FROM clicks").scalar(records.read()).await.unwrap();
         assert_eq!(stored, 48);
     }
+    }
 
-    #[tokio::test]
-    async fn k08_whoever_gives_up_waiting_takes_nobody_elses_press_along_and_a_dead_store_says_so() {
-        let dir = tempfile::tempdir().unwrap();
-        let records = Records::open_file(&dir.path().join("records.sqlite")).await.unwrap();
+    on_both_engines! {
+    async fn k08_whoever_gives_up_waiting_takes_nobody_elses_press_along_and_a_dead_store_says_so(engine) {
+        let (_kept, records) = engine.open(Group::Bot).await;
         let presses = Presses::new(records.clone());
         let lock = records.begin_durable().await.unwrap();
         let mut hasty = Box::pin(presses.store(press("hasty")));
@@ -150,5 +151,6 @@ mod tests {
         assert_eq!(stored, 2);
         records.close().await;
         assert!(presses.store(press("late")).await.is_err());
+    }
     }
 }

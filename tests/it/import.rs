@@ -1,7 +1,7 @@
 //! The `import` command from outside, on both engines: what is in the records afterwards, and what a person is told.
 
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Output, Stdio};
 use std::time::Duration;
 
 use sales_concierge::records::postgres::Group;
@@ -9,6 +9,7 @@ use sales_concierge::records::testing::Database;
 use sales_concierge::records::{self, Records};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Command;
 use tokio::time::timeout;
 
@@ -255,12 +256,14 @@ async fn a_run_that_is_interrupted_leaves_the_records_as_they_were() {
     for place in Place::both().await {
         place.stock().await;
         let mut text = "code_sales,code_customer,date_sales,products,price\n".to_owned();
-        text.extend((0..600_000).map(|n| format!("E-{n},0001,2026-11-03,なす,600\n")));
+        text.extend((0..700_000).map(|n| format!("E-{n},0001,2026-11-03,なす,600\n")));
         let file = place.file("long.csv", text);
         for signal in ["-INT", "-KILL"] {
-            let mut child = place.command("sales", &file, &[]).spawn().expect("it starts");
+            let mut child = place.command("sales", &file, &[]).stderr(Stdio::piped()).spawn().expect("it starts");
             let id = child.id().expect("it runs").to_string();
-            tokio::time::sleep(Duration::from_millis(900)).await;
+            let mut said = BufReader::new(child.stderr.take().expect("it speaks")).lines();
+            let line = timeout(Duration::from_secs(120), said.next_line()).await.expect("it goes on").expect("text");
+            assert!(line.is_some_and(|l| l.contains("lines, 7")), "rows were sent and more are to come");
             assert!(std::process::Command::new("kill").args([signal, &id]).status().expect("kill runs").success());
             let ended = timeout(Duration::from_secs(30), child.wait()).await.expect("it ends").expect("it ran");
             assert_eq!(ended.code(), (signal == "-INT").then_some(1), "it was interrupted before its end");

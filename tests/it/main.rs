@@ -12,6 +12,8 @@ mod harness;
 mod import;
 
 mod approval;
+#[cfg(feature = "failpoints")]
+mod cluster;
 mod conversation;
 #[cfg(feature = "failpoints")]
 mod crash;

@@ -63,7 +63,7 @@ pub struct Options {
 }
 
 /// The records in a file.
-async fn file(path: &Path) -> SqliteRecords {
+pub async fn file(path: &Path) -> SqliteRecords {
     let Records::Sqlite(file) = Records::open_file(path).await.expect("records") else { unreachable!("a file") };
     file
 }
@@ -116,10 +116,25 @@ impl Rig {
     /// Starts the bot (again), with further variables of the environment.
     pub async fn start_bot_with(&mut self, env: &[(&str, &str)]) {
         assert!(self.bot.is_none(), "the bot is running");
+        let bot = self.spawn(self.dir.path(), env).await;
+        let address = &bot.address;
+        self.workspace
+            .set_bot_urls(&format!("http://{address}/slack/events"), &format!("http://{address}/slack/interactions"));
+        self.bot = Some(bot);
+    }
+
+    /// One more bot of the same installation, with a data folder of its own. Slack does not know of it.
+    pub async fn another(&self) -> (tempfile::TempDir, Bot) {
+        let dir = tempfile::tempdir().expect("a folder");
+        let bot = self.spawn(dir.path(), &[]).await;
+        (dir, bot)
+    }
+
+    async fn spawn(&self, dir: &Path, env: &[(&str, &str)]) -> Bot {
         let mut child = Command::new(env!("CARGO_BIN_EXE_sales-concierge"))
             .args(["serve", "--data-dir"])
-            .arg(self.dir.path())
-            .current_dir(self.dir.path())
+            .arg(dir)
+            .current_dir(dir)
             .env_clear()
             .envs(self.env.iter().map(|(k, v)| (k.as_str(), v.as_str())))
             .envs(env.iter().copied())
@@ -144,7 +159,7 @@ impl Rig {
         })
         .await
         .expect("ready in time");
-        let path = self.log_path();
+        let path = dir.join("bot.log");
         let log = tokio::spawn(async move {
             use tokio::io::AsyncWriteExt;
             let mut file = tokio::fs::OpenOptions::new().create(true).append(true).open(path).await.expect("a log");
@@ -153,9 +168,12 @@ impl Rig {
                 let _ = file.flush().await;
             }
         });
-        self.workspace
-            .set_bot_urls(&format!("http://{address}/slack/events"), &format!("http://{address}/slack/interactions"));
-        self.bot = Some(Bot { child, address, metrics, log });
+        Bot { child, address, metrics, log }
+    }
+
+    /// Host and port of the bot.
+    pub fn address(&self) -> String {
+        self.bot.as_ref().expect("a running bot").address.clone()
     }
 
     pub async fn start_bot(&mut self) {

@@ -42,6 +42,17 @@ impl Rig {
         self.send_raw(path, &headers, &request.body).await
     }
 
+    /// A signed `POST` to another bot of the same installation.
+    pub async fn send_to(&self, address: &str, path: &str, body: Vec<u8>, content_type: &str) -> Answer {
+        let request = self.signed(&body, content_type, 0);
+        let headers = [
+            ("Content-Type", request.content_type.as_str()),
+            ("X-Slack-Request-Timestamp", request.timestamp.as_str()),
+            ("X-Slack-Signature", request.signature.as_str()),
+        ];
+        post(address, path, &headers, &request.body).await
+    }
+
     /// `POST` with exactly these headers.
     pub async fn send_raw(&self, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         let address = self.bot.as_ref().expect("a running bot").address.clone();
