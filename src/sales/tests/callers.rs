@@ -3,8 +3,8 @@
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
-use crate::records::testing::on_both_engines;
 use super::{Reply, Shop, carrots, object, person};
+use crate::records::testing::on_both_engines;
 use crate::tokens::{Keys, META_APPROVAL, META_CALLER};
 
 on_both_engines! {

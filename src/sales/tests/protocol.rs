@@ -7,9 +7,9 @@ use rmcp::model::{
 use rmcp::service::{ClientLifecycleMode, ServiceError};
 use serde_json::{Value, json};
 
-use crate::records::testing::on_both_engines;
 use super::super::{serve, server::guarded};
 use super::{Shop, object};
+use crate::records::testing::on_both_engines;
 
 on_both_engines! {
     async fn each_tool_is_listed_with_schemas_examples_and_hints(engine) {

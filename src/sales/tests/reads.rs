@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::records::testing::on_both_engines;
 use super::{Shop, person};
+use crate::records::testing::on_both_engines;
 
 fn codes<'a>(rows: &'a Value, field: &str) -> Vec<&'a str> {
     rows.as_array().unwrap().iter().map(|row| row[field].as_str().unwrap()).collect()

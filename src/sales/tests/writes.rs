@@ -5,8 +5,8 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 
 use super::{Reply, Shop, cancellation, carrots, object, person};
-use crate::records::testing::on_both_engines;
 use crate::domain::{ProposalId, Write, Yen};
+use crate::records::testing::on_both_engines;
 use crate::tokens::{Approval, Keys, META_APPROVAL, META_CALLER, digest};
 
 fn with_price(price: i64) -> Write {
