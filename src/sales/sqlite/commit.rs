@@ -71,7 +71,11 @@ impl Sales {
     }
 
     /// Cancels a sale by an approved cancellation, or gives back what this approval cancelled before.
-    pub(in crate::sales) async fn cancel_sale(&self, approval: &Approval, new: &Cancellation) -> Result<Cancelled, Failure> {
+    pub(in crate::sales) async fn cancel_sale(
+        &self,
+        approval: &Approval,
+        new: &Cancellation,
+    ) -> Result<Cancelled, Failure> {
         let _turn = self.turn.lock().await;
         if let Some(first) = cancelled_before(&mut *self.records.read().acquire().await?, approval, new).await? {
             return Ok(first);

@@ -8,8 +8,7 @@ use sqlx::types::Json;
 use sqlx::{Row as _, SqliteExecutor};
 
 use super::super::answer::{
-    CustomerRow, Customers, Failure, GroupRow, Period, RegistrationRow, Registrations, SaleRow, Sales,
-    Summary,
+    CustomerRow, Customers, Failure, GroupRow, Period, RegistrationRow, Registrations, SaleRow, Sales, Summary,
 };
 use super::super::arguments::{
     DEFAULT_ROWS, GetCustomers, GetSales, GroupBy, ListRegistrations, MAX_ROWS, Range, SummarizeSales,

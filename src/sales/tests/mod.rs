@@ -257,78 +257,74 @@ impl Desk {
         }
     }
 
-async fn seed(&self) {
-    for (user, name, role, departments, active) in [
-        ("viewer", "見学 みる", Role::Viewer, &["野菜"][..], true),
-        ("sales", "営業 はな", Role::Sales, &["野菜"], true),
-        ("colleague", "Ken Sample", Role::Sales, &["野菜"], true),
-        ("manager", "課長 まなぶ", Role::Manager, &["野菜"], true),
-        ("other", "果物 もも", Role::Manager, &["果物"], true),
-        ("admin", "管理 あや", Role::Admin, &[], true),
-        ("gone", "元社員 さる", Role::Admin, &["野菜", "果物"], false),
-    ] {
-        let departments = departments.iter().map(|&d| d.to_owned()).collect();
-        let staff = Staff { person: person(user), display_name: name.into(), role, departments, active };
-        staff::put(&mut *tx, &staff).await.unwrap();
-    }
-    for (code, name, department) in [
-        ("0001", "さとう 花子", "野菜"),
-        ("0002", "佐藤 太郎", "野菜"),
-        ("0003", "ｶﾌｪ ﾊﾟﾝﾀﾞ", "野菜"),
-        ("0004", "100% Juice_Bar", "野菜"),
-        ("0101", "サトウ果樹園", "果物"),
-    ] {
-        // PostgreSQL fills the form itself and takes nobody's word for it.
-        let (sql, form) = match self {
-            Self::Sqlite { .. } => (
-                "INSERT INTO customers (code_customer, name_customer, department, address, phone, name_search)
+    async fn seed(&self) {
+        for (user, name, role, departments, active) in [
+            ("viewer", "見学 みる", Role::Viewer, &["野菜"][..], true),
+            ("sales", "営業 はな", Role::Sales, &["野菜"], true),
+            ("colleague", "Ken Sample", Role::Sales, &["野菜"], true),
+            ("manager", "課長 まなぶ", Role::Manager, &["野菜"], true),
+            ("other", "果物 もも", Role::Manager, &["果物"], true),
+            ("admin", "管理 あや", Role::Admin, &[], true),
+            ("gone", "元社員 さる", Role::Admin, &["野菜", "果物"], false),
+        ] {
+            let departments = departments.iter().map(|&d| d.to_owned()).collect();
+            let staff = Staff { person: person(user), display_name: name.into(), role, departments, active };
+            staff::put(self.db(), &staff).await.unwrap();
+        }
+        for (code, name, department) in [
+            ("0001", "さとう 花子", "野菜"),
+            ("0002", "佐藤 太郎", "野菜"),
+            ("0003", "ｶﾌｪ ﾊﾟﾝﾀﾞ", "野菜"),
+            ("0004", "100% Juice_Bar", "野菜"),
+            ("0101", "サトウ果樹園", "果物"),
+        ] {
+            // PostgreSQL fills the form itself and takes nobody's word for it.
+            let (sql, form) = match self {
+                Self::Sqlite { .. } => (
+                    "INSERT INTO customers (code_customer, name_customer, department, address, phone, name_search)
                  VALUES ($1, $2, $3, '架空市1-2-3', '00-0000-0000', $4)",
-                Some(search_form(name)),
-            ),
-            Self::Postgres { .. } => (
-                "INSERT INTO customers (code_customer, name_customer, department, address, phone)
+                    Some(search_form(name)),
+                ),
+                Self::Postgres { .. } => (
+                    "INSERT INTO customers (code_customer, name_customer, department, address, phone)
                  VALUES ($1, $2, $3, '架空市1-2-3', '00-0000-0000')",
-                None,
-            ),
-        };
-        let query = records::query(sql).bind(code).bind(name).bind(department);
-        form.into_iter()
-            .fold(query, |query, form| query.bind(form))
+                    None,
+                ),
+            };
+            let query = records::query(sql).bind(code).bind(name).bind(department);
+            form.into_iter().fold(query, |query, form| query.bind(form)).execute(self.db()).await.unwrap();
+        }
+        for (code, customer, date, price, by, cancelled) in [
+            ("S1", "0002", "2026-09-28", 100, "sales", false),     // a Monday
+            ("S2", "0002", "2026-10-04", 200, "colleague", false), // the Sunday of that week
+            ("S3", "0002", "2026-10-05", 400, "sales", true),
+            ("S4", "0001", "2026-10-05", 800, "sales", false),
+            ("S5", "0101", "2026-10-05", 1_000_000, "other", false),
+            // Registered for a person who has moved on to another department since.
+            ("S6", "0101", "2026-10-06", 2_000_000, "sales", false),
+        ] {
+            records::query(match self {
+                Self::Sqlite { .. } => {
+                    "INSERT INTO sales (code_sales, code_customer, sales_date, products, price, registered_by, origin,
+                     registered_at, cancelled_at, cancelled_by)
+                 VALUES ($1, $2, $3, '品物', $4, $5, 'sample', 0, $6, $7)"
+                }
+                Self::Postgres { .. } => {
+                    "INSERT INTO sales (code_sales, code_customer, sales_date, products, price, registered_by, origin,
+                     registered_at, cancelled_at, cancelled_by)
+                 VALUES ($1, $2, $3::date, '品物', $4, $5, 'sample', 0, $6, $7)"
+                }
+            })
+            .bind(code)
+            .bind(customer)
+            .bind(date)
+            .bind(i64::from(price))
+            .bind(person(by).subject())
+            .bind(cancelled.then_some(1_i64))
+            .bind(cancelled.then(|| person(by).subject()))
             .execute(self.db())
             .await
             .unwrap();
+        }
     }
-    for (code, customer, date, price, by, cancelled) in [
-        ("S1", "0002", "2026-09-28", 100, "sales", false),     // a Monday
-        ("S2", "0002", "2026-10-04", 200, "colleague", false), // the Sunday of that week
-        ("S3", "0002", "2026-10-05", 400, "sales", true),
-        ("S4", "0001", "2026-10-05", 800, "sales", false),
-        ("S5", "0101", "2026-10-05", 1_000_000, "other", false),
-        // Registered for a person who has moved on to another department since.
-        ("S6", "0101", "2026-10-06", 2_000_000, "sales", false),
-    ] {
-        records::query(match self {
-            Self::Sqlite { .. } => {
-                "INSERT INTO sales (code_sales, code_customer, sales_date, products, price, registered_by, origin,
-                     registered_at, cancelled_at, cancelled_by)
-                 VALUES ($1, $2, $3, '品物', $4, $5, 'sample', 0, $6, $7)"
-            }
-            Self::Postgres { .. } => {
-                "INSERT INTO sales (code_sales, code_customer, sales_date, products, price, registered_by, origin,
-                     registered_at, cancelled_at, cancelled_by)
-                 VALUES ($1, $2, $3::date, '品物', $4, $5, 'sample', 0, $6, $7)"
-            }
-        })
-        .bind(code)
-        .bind(customer)
-        .bind(date)
-        .bind(i64::from(price))
-        .bind(person(by).subject())
-        .bind(cancelled.then_some(1_i64))
-        .bind(cancelled.then(|| person(by).subject()))
-        .execute(self.db())
-        .await
-        .unwrap();
-    }
-}
 }
