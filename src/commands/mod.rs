@@ -17,6 +17,7 @@ use crate::telemetry;
 
 pub mod audit;
 pub mod explain;
+pub mod import;
 pub mod keys;
 pub mod manifest;
 pub mod migrate;
@@ -107,6 +108,21 @@ enum Command {
         data_dir: PathBuf,
         #[command(subcommand)]
         action: staff::Action,
+    },
+    /// Load customers, staff or sales from a CSV file (UTF-8 or Shift_JIS)
+    ///
+    /// Example: sales-concierge import sales 売上.csv --dry-run --report bad-lines.csv
+    Import {
+        /// What the file holds
+        #[arg(value_enum)]
+        kind: import::What,
+        /// The file; its first line names the columns
+        file: PathBuf,
+        #[command(flatten)]
+        options: import::Options,
+        /// Where the embedded records are
+        #[arg(long, default_value = "data", value_name = "DIR")]
+        data_dir: PathBuf,
     },
     /// Show how dates, amounts and quantities in sentences are read (standard input, one per line)
     ///
@@ -219,6 +235,10 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Staff { data_dir, action } => {
             config.check_stores()?;
             block_on(0, staff::run(config, data_dir, action))
+        }
+        Command::Import { kind, file, options, data_dir } => {
+            config.check_stores()?;
+            block_on(0, import::run(config, data_dir, kind, file, options))
         }
         Command::Read { today, zone, purpose, fiscal_start } => {
             let clock = Clock::system();

@@ -4,9 +4,9 @@ use std::str::FromStr as _;
 use std::time::Duration;
 
 use serde::Deserialize;
-use sqlx::{ConnectOptions as _, Connection as _};
 use sqlx::migrate::{Migrate as _, MigrateError, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
+use sqlx::{ConnectOptions as _, Connection as _};
 
 use crate::domain::Secret;
 

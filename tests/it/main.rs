@@ -9,6 +9,7 @@
 )]
 
 mod harness;
+mod import;
 
 mod approval;
 mod audit;
