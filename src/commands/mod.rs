@@ -15,6 +15,7 @@ use crate::config::{Config, ConfigError};
 use crate::domain::Clock;
 use crate::telemetry;
 
+pub mod audit;
 pub mod explain;
 pub mod import;
 pub mod keys;
@@ -150,6 +151,16 @@ enum Command {
         #[arg(long, default_value = "data", value_name = "DIR")]
         data_dir: PathBuf,
     },
+    /// Check or export the audit trail
+    ///
+    /// Example: sales-concierge audit verify --data-dir data
+    Audit {
+        /// Where the records are
+        #[arg(long, default_value = "data", value_name = "DIR", global = true)]
+        data_dir: PathBuf,
+        #[command(subcommand)]
+        action: audit::Action,
+    },
     /// Print the Slack app manifest, with your URL filled in
     ///
     /// Example: sales-concierge manifest --url https://concierge.example.com
@@ -245,6 +256,10 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Explain { proposal, data_dir } => {
             config.check_stores()?;
             block_on(0, explain::run(config, data_dir, proposal))
+        }
+        Command::Audit { data_dir, action } => {
+            config.check_stores()?;
+            block_on(0, audit::run(config, data_dir, action))
         }
         Command::Manifest { url } => manifest::run(url.as_deref()),
     }

@@ -12,6 +12,7 @@ mod harness;
 mod import;
 
 mod approval;
+mod audit;
 #[cfg(feature = "failpoints")]
 mod cluster;
 mod conversation;
