@@ -1,300 +1,355 @@
-"""The sales server as the official Python SDK of MCP meets it, over stdio and over Streamable HTTP.
+"""The sales server as the official Python SDK sees it: `sdk.py FOLDER`, in an environment with mcp 1.x or 2.x.
 
-    python sdk.py PROGRAM DATA_DIR
-
-PROGRAM is a built sales-concierge, DATA_DIR a folder that its playground has filled. The tokens are signed here, with
-another library than the program's, so their form is checked from outside, too. Runs with `mcp` 1.x and 2.x.
+Both eras of the SDK run the same checks, over standard input and output and over HTTP.
 """
 
 import asyncio
-import base64
 import contextlib
-import hashlib
 import importlib.metadata
-import json
-import os
-import subprocess
+import pathlib
 import sys
-import time
 import traceback
-import uuid
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from mcp.client.stdio import StdioServerParameters
+import jsonschema
+import server
+import tokens
+from server import AOKI, HARA, ISHII
 
-NEW = importlib.metadata.version("mcp").startswith("2.")
-TEAM, PERSON = "T0HINATA", "U0AOKI"
-CALLER, APPROVAL = "sales-concierge/caller", "sales-concierge/approval"
-TOOLS = {"get_customers", "get_sales", "list_registrations", "summarize_sales", "add_sale", "cancel_sale"}
-YEAR = {"date_sales_begin_str": "2020-01-01", "date_sales_end_str": "2035-12-31"}
+MODERN = importlib.metadata.version("mcp").startswith("2.")
+NEWEST = "2026-07-28" if MODERN else "2025-11-25"
 
+if MODERN:
+    import httpx2 as httpx
+    from mcp import Client, MCPError as McpError, StdioServerParameters
+    from mcp.client.streamable_http import streamable_http_client
+else:
+    import httpx
+    from mcp import ClientSession, McpError, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+    from mcp.client.streamable_http import streamable_http_client
 
-def b64(data):
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
-
-
-def unb64(text):
-    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-
-
-def canonical(value):
-    """RFC 8785 for what stands here: strings, integers, objects with ASCII keys."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
-
-
-class Keys:
-    def __init__(self, folder):
-        with open(os.path.join(folder, "keys.json"), encoding="utf-8") as file:
-            seeds = json.load(file)
-        self.caller = Ed25519PrivateKey.from_private_bytes(unb64(seeds["caller"]))
-        self.approval = Ed25519PrivateKey.from_private_bytes(unb64(seeds["approval"]))
-
-    @staticmethod
-    def sign(key, typ, claims):
-        now = int(time.time())
-        claims = {**claims, "iss": "sales-concierge", "aud": "sales-server", "iat": now, "exp": now + 60}
-        claims["jti"] = uuid.uuid4().hex
-        head = b64(json.dumps({"alg": "EdDSA", "typ": typ}).encode())
-        signed = f"{head}.{b64(json.dumps(claims).encode())}"
-        return f"{signed}.{b64(key.sign(signed.encode()))}"
-
-    def call(self, tool, arguments, user=PERSON):
-        digest = hashlib.sha256(canonical(arguments)).hexdigest()
-        claims = {"sub": f"slack:{TEAM}:{user}", "tool": tool, "args": digest}
-        return self.sign(self.caller, "caller+jwt", claims)
-
-    def service(self):
-        return self.sign(self.caller, "service+jwt", {})
+READS = {
+    "get_customers": {"name_str_customer": "高橋"},
+    "get_sales": {"code_customer": "0001"},
+    "list_registrations": {},
+    "summarize_sales": {
+        "date_sales_begin_str": "2020-01-01",
+        "date_sales_end_str": "2030-12-31",
+        "group_by": "month",
+    },
+}
+SALE = {"code_customer": "0001", "products": "カタカナ ｶﾀｶﾅ 葛\U000e0100城の米 5kg 👨‍🌾", "price": 600, "date_sales_str": "2026-11-01"}
 
 
-def environment(program, folder):
-    shown = subprocess.run([program, "keys", "show", "--data-dir", folder], check=True, capture_output=True, text=True)
-    env = dict(line.split("=", 1) for line in shown.stdout.split())
-    return {**env, "PATH": os.environ["PATH"], "SALES_CONCIERGE__LOG__FILTER": "warn"}
+def error(caught: McpError):
+    return caught.error
 
 
-class Client:
-    """The same few calls for both SDKs and both transports."""
-
-    def __init__(self, session, keys, per_request):
-        self.session, self.keys, self.per_request = session, keys, per_request
-
-    async def call(self, tool, arguments, *, token=True, meta=None):
-        meta = dict(meta or {})
-        if token and not self.per_request and self.keys:
-            meta[CALLER] = self.keys.call(tool, arguments)
-        return await self.session.call_tool(tool, arguments, meta=meta or None)
+def get(value, snake: str, camel: str):
+    """A field under the name of this era."""
+    return getattr(value, snake if MODERN else camel)
 
 
-def field(value, old, new):
-    return getattr(value, new if NEW else old)
+class Bearer(httpx.Auth):
+    """A token per request: the caller's for a call, else the service's."""
+
+    requires_request_body = True
+
+    def __init__(self, keys):
+        self.keys = keys
+        self.next = []
+
+    def auth_flow(self, request):
+        import json
+
+        body = json.loads(request.content) if request.content else {}
+        token = self.keys.service()
+        if body.get("method") == "tools/call":
+            params = body["params"]
+            token = params.get("_meta", {}).pop(tokens.CALLER, token)
+            # The token is lifted out of the message, as a host does over HTTP.
+            content = json.dumps(body, ensure_ascii=False).encode()
+            headers = {k: v for k, v in request.headers.items() if k.lower() != "content-length"}
+            request = httpx.Request(request.method, request.url, headers=headers, content=content)
+        request.headers["Authorization"] = f"Bearer {token}"
+        yield request
 
 
-def structured(result):
-    return field(result, "structuredContent", "structured_content")
+class Session:
+    """One connection, whichever the era and the transport."""
 
+    def __init__(self, client, keys, version):
+        self.client, self.keys, self.version = client, keys, version
 
-def is_error(result):
-    return bool(field(result, "isError", "is_error"))
-
-
-def http_client(keys):
-    """Signs each request by what it carries."""
-    if NEW:
-        import httpx2 as httpx
-    else:
-        import httpx
-
-    class PerRequest(httpx.Auth):
-        requires_request_body = True
-
-        def auth_flow(self, request):
-            body = json.loads(request.content or b"{}")
-            token = keys.service()
-            if isinstance(body, dict) and body.get("method") == "tools/call":
-                params = body["params"]
-                token = keys.call(params["name"], params.get("arguments") or {})
-            request.headers["Authorization"] = f"Bearer {token}"
-            yield request
-
-    return httpx.AsyncClient(auth=PerRequest(), timeout=30)
+    async def call(self, tool, arguments, person=AOKI, caller=None, approval=None, plain=False):
+        meta = {} if plain else {tokens.CALLER: caller or self.keys.caller(person, tool, arguments)}
+        if approval:
+            meta[tokens.APPROVAL] = approval
+        return await self.client.call_tool(tool, arguments, meta=meta or None)
 
 
 @contextlib.asynccontextmanager
-async def over_stdio(program, folder, keys, *more):
-    arguments = ["sales-server", "--transport", "stdio", "--data-dir", folder, *more]
-    parameters = StdioServerParameters(command=program, args=arguments, env=environment(program, folder))
-    if NEW:
-        from mcp import Client as Sdk
-
-        async with Sdk(parameters) as session:
-            yield Client(session, keys, False)
-    else:
-        from mcp import ClientSession
-        from mcp.client.stdio import stdio_client
-
-        async with stdio_client(parameters) as (reads, writes), ClientSession(reads, writes) as session:
-            await session.initialize()
-            yield Client(session, keys, False)
-
-
-@contextlib.asynccontextmanager
-async def over_http(program, folder, keys):
-    arguments = ["sales-server", "--transport", "http", "--listen", "127.0.0.1:0", "--data-dir", folder]
-    server = subprocess.Popen([program, *arguments], env=environment(program, folder), stdout=subprocess.PIPE, text=True)
-    try:
-        url = server.stdout.readline().removeprefix("ready ").strip()
-        assert url.startswith("http://127.0.0.1:"), url
-        async with http_client(keys) as client:
-            from mcp.client.streamable_http import streamable_http_client
-
-            if NEW:
-                from mcp import Client as Sdk
-
-                async with Sdk(streamable_http_client(url, http_client=client)) as session:
-                    yield Client(session, keys, True)
-            else:
-                from mcp import ClientSession
-
-                async with streamable_http_client(url, http_client=client) as (reads, writes, _):
-                    async with ClientSession(reads, writes) as session:
-                        await session.initialize()
-                        yield Client(session, keys, True)
-    finally:
-        server.terminate()
-        assert server.wait(15) == 0, "the server ends cleanly"
+async def connect(transport, folder, keys, url, one=None):
+    async with contextlib.AsyncExitStack() as stack:
+        if transport == "http":
+            client = await stack.enter_async_context(httpx.AsyncClient(auth=Bearer(keys), timeout=30))
+            streams = streamable_http_client(url, http_client=client)
+        else:
+            args = ["sales-server", "--transport", "stdio", "--data-dir", str(folder)]
+            env = {} if one else server.environment(keys)
+            args += ["--as", one] if one else []
+            parameters = StdioServerParameters(command=server.PROGRAM, args=args, env=env)
+            streams = parameters if MODERN else stdio_client(parameters)
+        if MODERN:
+            client = await stack.enter_async_context(Client(streams))
+            version = client.protocol_version
+        else:
+            streams = await stack.enter_async_context(streams)
+            client = await stack.enter_async_context(ClientSession(*streams[:2]))
+            version = (await client.initialize()).protocolVersion
+        yield Session(client, keys, version)
 
 
-async def it_lists_its_tools_with_schemas_resources_and_prompts(client):
-    tools = (await client.session.list_tools()).tools
-    assert {tool.name for tool in tools} == TOOLS, tools
+def refused(result, code):
+    assert get(result, "is_error", "isError"), f"not an error: {result}"
+    data = get(result, "structured_content", "structuredContent")
+    assert data["status"] == "error" and data["data"]["code"] == code, data
+    assert data["data"]["error"], "no sentence"
+
+
+def answered(result):
+    assert not get(result, "is_error", "isError"), result
+    data = get(result, "structured_content", "structuredContent")
+    assert data["status"] == "success", data
+    return data["data"]
+
+
+async def the_newest_version_both_know_is_spoken(s, _):
+    assert s.version == NEWEST, s.version
+
+
+async def tools_are_listed_with_schemas_that_are_schemas(s, _):
+    tools = (await s.client.list_tools()).tools
+    assert {t.name for t in tools} == {*READS, "add_sale", "cancel_sale"}, tools
     for tool in tools:
-        assert field(tool, "inputSchema", "input_schema")["type"] == "object", tool
-        assert field(tool, "outputSchema", "output_schema")["type"] == "object", tool
-        assert tool.description, tool
-    resources = (await client.session.list_resources()).resources
-    assert {"sales://guide", "sales://schema"} <= {str(resource.uri) for resource in resources}
-    guide = await client.session.read_resource("sales://guide")
-    assert "Monday" in guide.contents[0].text
-    prompts = (await client.session.list_prompts()).prompts
-    assert prompts, "a prompt for each typical task"
+        for schema in (get(tool, "input_schema", "inputSchema"), get(tool, "output_schema", "outputSchema")):
+            jsonschema.Draft202012Validator.check_schema(schema)
+        reads = get(tool.annotations, "read_only_hint", "readOnlyHint")
+        assert bool(reads) == (tool.name in READS), tool.name
 
 
-async def each_read_answers_what_its_output_schema_says_and_japanese_comes_back_whole(client):
-    found = await client.call("get_customers", {"name_str_customer": "さとう"})
-    assert not is_error(found) and structured(found)["status"] == "success", found
-    found = await client.call("get_customers", {"name_str_customer": "佐藤"})
-    names = [row["name_customer"] for row in structured(found)["data"]["customers"]]
-    assert names and all("佐藤" in name for name in names), names
-    assert json.loads(found.content[0].text) == structured(found), "text and structure say the same"
-    for tool, arguments in [
-        ("get_customers", {"code_customer": "0002"}),
-        ("get_sales", {"code_customer": "0002"}),
-        ("list_registrations", {}),
-        ("summarize_sales", {**YEAR, "group_by": "month"}),
-    ]:
-        result = await client.call(tool, arguments)
-        assert structured(result)["status"] == "success" and not is_error(result), result
+async def resources_are_listed_and_read(s, _):
+    listed = (await s.client.list_resources()).resources
+    assert {str(r.uri) for r in listed} == {"sales://guide", "sales://schema"}, listed
+    for resource in listed:
+        read = await s.client.read_resource(resource.uri)
+        assert len(read.contents[0].text) > 100
 
 
-async def a_refusal_has_its_code_and_is_an_error(client):
-    for tool, arguments, code in [
-        ("get_sales", {"code_customer": "9999"}, "customer_not_found"),
-        ("get_sales", {"code_customer": "0002", "date_sales_begin_str": "2026-02-30"}, "invalid_date"),
-        ("get_customers", {"code_customer": 7}, "invalid_arguments"),
-        ("get_customers", {"unknown": "x"}, "invalid_arguments"),
-        ("add_sale", {"code_customer": "0002", "products": "かぼちゃ", "price": 600}, "approval_required"),
-        ("cancel_sale", {"code_sales": "S1", "reason": "x"}, "approval_required"),
-    ]:
-        result = await client.call(tool, arguments)
-        assert is_error(result), (tool, result)
-        data = structured(result)["data"]
-        assert data["code"] == code and data["error"], (tool, data)
+async def a_resource_that_does_not_exist_is_an_error(s, _):
+    with raises() as caught:
+        await s.client.read_resource("sales://nothing" if MODERN else __import__("pydantic").AnyUrl("sales://nothing"))
+    assert caught.code in (-32002, -32602), caught.code
 
 
-async def a_tool_that_is_not_there_is_an_error_of_the_protocol(client):
-    try:
-        result = await client.call("drop_tables", {})
-    except Exception as error:
-        assert "tool" in str(error).lower(), error
-    else:
-        assert is_error(result), result
+async def prompts_are_listed_and_filled_in(s, _):
+    prompts = (await s.client.list_prompts()).prompts
+    assert prompts
+    for prompt in prompts:
+        arguments = {argument.name: "あ" for argument in prompt.arguments or []}
+        filled = await s.client.get_prompt(prompt.name, arguments)
+        assert filled.messages[0].content.text
 
 
-async def a_call_without_a_caller_is_refused_over_stdio(client):
-    if client.per_request:
-        return
-    result = await client.call("get_customers", {"code_customer": "0002"}, token=False)
-    assert is_error(result) and structured(result)["data"]["code"] == "caller_required", result
+async def every_read_answers_what_its_output_schema_says(s, _):
+    schemas = {t.name: get(t, "output_schema", "outputSchema") for t in (await s.client.list_tools()).tools}
+    for tool, arguments in READS.items():
+        result = await s.call(tool, arguments)
+        assert answered(result)["departments"] is not None
+        jsonschema.validate(get(result, "structured_content", "structuredContent"), schemas[tool])
+        import json
+
+        assert json.loads(result.content[0].text) == get(result, "structured_content", "structuredContent")
 
 
-async def calls_side_by_side_are_each_answered(client):
-    codes = [f"{n:04}" for n in range(1, 9)] * 4
-    results = await asyncio.gather(*(client.call("get_customers", {"code_customer": code}) for code in codes))
-    for code, result in zip(codes, results):
-        rows = structured(result)["data"]["customers"]
-        assert all(row["code_customer"] == code for row in rows), (code, rows)
+async def japanese_text_comes_back_as_it_is(s, _):
+    customers = answered(await s.call("get_customers", {"name_str_customer": "高橋"}))["customers"]
+    assert [c["name_customer"] for c in customers] == ["高橋 陽子"], customers
 
 
-async def a_forged_approval_writes_nothing(client):
-    arguments = {"code_customer": "0002", "products": "かぼちゃ", "price": 600, "date_sales_str": "2026-11-30"}
-    subject = f"slack:{TEAM}:{PERSON}"
-    claims = {"proposal": "none", "digest": "0" * 64, "requester": subject, "approver": subject}
-    for key, code in [(client.keys.caller, "approval_invalid"), (client.keys.approval, "approval_invalid")]:
-        token = client.keys.sign(key, "approval+jwt", claims)
-        result = await client.call("add_sale", arguments, meta={APPROVAL: token})
-        assert is_error(result) and structured(result)["data"]["code"] == code, result
+async def a_tool_that_does_not_exist_is_a_protocol_error(s, _):
+    with raises() as caught:
+        await s.call("drop_table", {})
+    assert caught.code == -32602, caught
 
 
-async def a_person_named_at_start_reads_without_tokens_and_writes_nothing(client):
-    found = await client.call("get_customers", {"code_customer": "0002"}, token=False)
-    assert structured(found)["data"]["count"] == 1, found
-    arguments = {"code_customer": "0002", "products": "かぼちゃ", "price": 600}
-    result = await client.call("add_sale", arguments, token=False)
-    data = structured(result)["data"]
-    assert is_error(result) and data["code"] == "approval_required" and "Slack" in data["error"], data
+async def bad_arguments_are_refused_by_code(s, _):
+    refused(await s.call("get_sales", {}), "invalid_arguments")
+    refused(await s.call("get_sales", {"code_customer": "0001", "department": "卸"}), "invalid_arguments")
+    refused(await s.call("get_sales", {"code_customer": "9999"}), "customer_not_found")
+    dates = {"code_customer": "0001", "date_sales_begin_str": "2026-02-30"}
+    refused(await s.call("get_sales", dates), "invalid_date")
 
 
-BY_TOKEN = [
-    it_lists_its_tools_with_schemas_resources_and_prompts,
-    each_read_answers_what_its_output_schema_says_and_japanese_comes_back_whole,
-    a_refusal_has_its_code_and_is_an_error,
-    a_tool_that_is_not_there_is_an_error_of_the_protocol,
-    a_call_without_a_caller_is_refused_over_stdio,
-    calls_side_by_side_are_each_answered,
-    a_forged_approval_writes_nothing,
+async def i10_a_token_for_other_arguments_or_another_tool_is_refused(s, _):
+    token = s.keys.caller(AOKI, "get_sales", {"code_customer": "0001"})
+    refused(await s.call("get_sales", {"code_customer": "0002"}, caller=token), "caller_invalid")
+    refused(await s.call("get_customers", {"code_customer": "0001"}, caller=token), "caller_invalid")
+
+
+async def i08_a_write_without_approval_is_refused(s, _):
+    refused(await s.call("add_sale", SALE), "approval_required")
+    refused(await s.call("cancel_sale", {"code_sales": "S20261123061500-001", "reason": "x"}), "approval_required")
+    refused(await s.call("add_sale", SALE, person=HARA), "not_allowed")
+
+
+async def i06_rights_are_those_of_the_records(s, _):
+    refused(await s.call("get_sales", {"code_customer": "0001"}, person=ISHII), "not_allowed")
+    refused(await s.call("get_sales", {"code_customer": "0003"}, person=HARA), "customer_not_found")
+
+
+async def i02_an_approved_write_is_done_once_and_repeated_as_the_first(s, folder):
+    write = {
+        "tool": "add_sale",
+        "code_customer": "0001",
+        "name_customer": "高橋 陽子",
+        "department": "直販",
+        "products": SALE["products"],
+        "price": SALE["price"],
+        "date_sales": SALE["date_sales_str"],
+    }
+    proposal = server.claimed_proposal(folder, write)
+
+    async def once():
+        data = answered(await s.call("add_sale", SALE, approval=s.keys.approval(AOKI, proposal, write)))
+        return data["sales_registered"], data.get("repeated", False)
+
+    done = await asyncio.gather(*(once() for _ in range(4)))
+    assert sorted(repeated for _, repeated in done) == [False, True, True, True], done
+    assert len({row["code_sales"] for row, _ in done}) == 1, done
+    assert done[0][0]["products"] == SALE["products"], done[0]
+    other = {**SALE, "price": 601}
+    approval = s.keys.approval(AOKI, proposal, {**write, "price": 601})
+    refused(await s.call("add_sale", other, approval=approval), "approval_mismatch")
+
+
+async def calls_side_by_side_each_get_their_own_answer(s, _):
+    async def one(code):
+        customers = answered(await s.call("get_customers", {"code_customer": code}))["customers"]
+        assert [c["code_customer"] for c in customers] == [code], customers
+
+    await asyncio.gather(*(one(["0001", "0002"][n % 2]) for n in range(40)))
+
+
+async def a_client_that_gives_up_leaves_a_server_that_answers(s, _):
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(0.0005):
+            await s.call("summarize_sales", READS["summarize_sales"])
+    answered(await s.call("get_customers", {"code_customer": "0001"}))
+
+
+async def as_one_person_reads_are_theirs_and_writes_are_refused(s, _):
+    answered(await s.call("get_customers", {"code_customer": "0001"}, plain=True))
+    refused(await s.call("get_sales", {"code_customer": "0003"}, plain=True), "customer_not_found")
+    refused(await s.call("add_sale", SALE, plain=True), "approval_required")
+    # A token in the request changes nothing: this server is one person's.
+    token = s.keys.caller("slack:T0HINATA:U0NISHI", "get_sales", {"code_customer": "0003"})
+    refused(await s.call("get_sales", {"code_customer": "0003"}, caller=token), "customer_not_found")
+
+
+async def i10_an_expired_bearer_ends_in_an_error_that_says_so(s, _):
+    token = s.keys.caller(AOKI, "get_customers", {"code_customer": "0001"}, iat=1, exp=2)
+    refused(await s.call("get_customers", {"code_customer": "0001"}, caller=token), "caller_expired")
+
+
+class raises:
+    code = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, caught, _):
+        assert kind is not None, "no error"
+        if isinstance(caught, McpError):
+            self.code = error(caught).code
+            return True
+        return False
+
+
+BOTH = [
+    the_newest_version_both_know_is_spoken,
+    tools_are_listed_with_schemas_that_are_schemas,
+    resources_are_listed_and_read,
+    a_resource_that_does_not_exist_is_an_error,
+    prompts_are_listed_and_filled_in,
+    every_read_answers_what_its_output_schema_says,
+    japanese_text_comes_back_as_it_is,
+    a_tool_that_does_not_exist_is_a_protocol_error,
+    bad_arguments_are_refused_by_code,
+    i10_a_token_for_other_arguments_or_another_tool_is_refused,
+    i08_a_write_without_approval_is_refused,
+    i06_rights_are_those_of_the_records,
+    i02_an_approved_write_is_done_once_and_repeated_as_the_first,
+    calls_side_by_side_each_get_their_own_answer,
+    a_client_that_gives_up_leaves_a_server_that_answers,
 ]
+STDIO = [*BOTH, i10_an_expired_bearer_ends_in_an_error_that_says_so]
 
 
-async def main(program, folder):
-    keys = Keys(folder)
-    person = ["--as", f"slack:{TEAM}:{PERSON}"]
-    runs = [
-        ("stdio", lambda: over_stdio(program, folder, keys), BY_TOKEN),
-        ("http", lambda: over_http(program, folder, keys), BY_TOKEN),
-        (
-            "stdio --as",
-            lambda: over_stdio(program, folder, None, *person),
-            [
-                it_lists_its_tools_with_schemas_resources_and_prompts,
-                a_person_named_at_start_reads_without_tokens_and_writes_nothing,
-            ],
-        ),
-    ]
-    passed = failed = 0
-    for name, connect, checks in runs:
-        async with connect() as client:
-            for check in checks:
-                try:
-                    await asyncio.wait_for(check(client), 30)
-                    passed += 1
-                except Exception:
-                    failed += 1
-                    print(f"FAILED {name}: {check.__name__}")
-                    traceback.print_exc()
+async def refusals_over_http(url, keys):
+    """What a client sees before MCP begins."""
+    async with httpx.AsyncClient() as client:
+        for headers in ({}, {"Authorization": "Bearer x"}, {"Authorization": "Basic eDp5"}):
+            for method in ("GET", "POST", "DELETE"):
+                response = await client.request(method, url, headers=headers)
+                challenge = response.headers.get("www-authenticate", "")
+                assert response.status_code == 401, (method, headers, response.status_code)
+                assert challenge.startswith("Bearer ") and "resource_metadata=" in challenge, challenge
+                assert ("invalid_token" in challenge) == bool(headers), challenge
+        named = challenge.split('resource_metadata="')[1].split('"')[0]
+        metadata = (await client.get(named)).json()
+        assert metadata["resource"] == url, metadata
+        good = {"Authorization": f"Bearer {keys.service()}"}
+        response = await client.post(url, headers={**good, "Origin": "https://elsewhere.example"}, json={})
+        assert response.status_code == 403, response.status_code
+        response = await client.post(url, headers={**good, "Host": "elsewhere.example"}, json={})
+        assert response.status_code == 403, response.status_code
+
+
+async def main(folder: pathlib.Path) -> int:
+    keys = server.sample_data(folder)
+    counts = {True: 0, False: 0}
     print(f"mcp {importlib.metadata.version('mcp')}")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+
+    async def check(transport, name, work):
+        try:
+            async with asyncio.timeout(30):
+                await work()
+            counts[True] += 1
+        except Exception:
+            counts[False] += 1
+            print(f"FAILED {transport} {name}")
+            traceback.print_exc(file=sys.stdout)
+
+    with server.over_http(folder, keys) as url:
+        for transport, checks, one in (
+            ("stdio", STDIO, None),
+            ("http", BOTH, None),
+            ("stdio --as", [as_one_person_reads_are_theirs_and_writes_are_refused], AOKI),
+        ):
+            for test in checks:
+
+                async def work(test=test, transport=transport, one=one):
+                    async with connect(transport.split()[0], folder, keys, url, one) as session:
+                        await test(session, folder)
+
+                await check(transport, test.__name__, work)
+        await check("http", "refusals_over_http", lambda: refusals_over_http(url, keys))
+    print(f"{counts[True]} passed, {counts[False]} failed")
+    return 1 if counts[False] or not counts[True] else 0
 
 
-sys.exit(asyncio.run(main(*sys.argv[1:3])))
+if __name__ == "__main__":
+    where = pathlib.Path(sys.argv[1])
+    where.mkdir(parents=True, exist_ok=True)
+    sys.exit(asyncio.run(main(where)))
