@@ -39,10 +39,10 @@ def environment(keys: Keys) -> dict:
 
 
 @contextlib.contextmanager
-def over_http(folder: pathlib.Path, keys: Keys):
+def over_http(folder: pathlib.Path, keys: Keys, **settings):
     """The address of a server over HTTP."""
     command = [PROGRAM, "sales-server", "--transport", "http", "--listen", "127.0.0.1:0", "--data-dir", str(folder)]
-    env = environment(keys) | {"PATH": os.environ["PATH"]}
+    env = environment(keys) | settings
     with open(folder / "http.log", "a") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=env, text=True)
     try:
