@@ -6,11 +6,13 @@ Both eras of the SDK run the same checks, over standard input and output and ove
 import asyncio
 import contextlib
 import importlib.metadata
+import json
 import pathlib
 import sys
 import traceback
 
 import jsonschema
+import pydantic
 import server
 import tokens
 from server import AOKI, HARA, ISHII
@@ -41,10 +43,6 @@ READS = {
 SALE = {"code_customer": "0001", "products": "カタカナ ｶﾀｶﾅ 葛\U000e0100城の米 5kg 👨‍🌾", "price": 600, "date_sales_str": "2026-11-01"}
 
 
-def error(caught: McpError):
-    return caught.error
-
-
 def get(value, snake: str, camel: str):
     """A field under the name of this era."""
     return getattr(value, snake if MODERN else camel)
@@ -57,11 +55,8 @@ class Bearer(httpx.Auth):
 
     def __init__(self, keys):
         self.keys = keys
-        self.next = []
 
     def auth_flow(self, request):
-        import json
-
         body = json.loads(request.content) if request.content else {}
         token = self.keys.service()
         if body.get("method") == "tools/call":
@@ -148,7 +143,7 @@ async def resources_are_listed_and_read(s, _):
 
 async def a_resource_that_does_not_exist_is_an_error(s, _):
     with raises() as caught:
-        await s.client.read_resource("sales://nothing" if MODERN else __import__("pydantic").AnyUrl("sales://nothing"))
+        await s.client.read_resource("sales://nothing" if MODERN else pydantic.AnyUrl("sales://nothing"))
     assert caught.code in (-32002, -32602), caught.code
 
 
@@ -167,8 +162,6 @@ async def every_read_answers_what_its_output_schema_says(s, _):
         result = await s.call(tool, arguments)
         assert answered(result)["departments"] is not None
         jsonschema.validate(get(result, "structured_content", "structuredContent"), schemas[tool])
-        import json
-
         assert json.loads(result.content[0].text) == get(result, "structured_content", "structuredContent")
 
 
@@ -257,6 +250,21 @@ async def as_one_person_reads_are_theirs_and_writes_are_refused(s, _):
     refused(await s.call("get_sales", {"code_customer": "0003"}, caller=token), "customer_not_found")
 
 
+async def i10_a_forged_approval_writes_nothing(s, _):
+    write = {"tool": "add_sale", "code_customer": "0001"}
+    for approval in (
+        "x",
+        s.keys.approval(AOKI, "0" * 32, write),  # of no proposal
+        s.keys.caller(AOKI, "add_sale", SALE),  # another use, another key
+        s.keys.approval(HARA, "0" * 32, write),  # another person's
+    ):
+        refused(await s.call("add_sale", SALE, approval=approval), "approval_invalid")
+
+
+async def a_call_without_a_caller_is_refused(s, _):
+    refused(await s.call("get_customers", {"code_customer": "0001"}, plain=True), "caller_required")
+
+
 async def i10_an_expired_bearer_ends_in_an_error_that_says_so(s, _):
     token = s.keys.caller(AOKI, "get_customers", {"code_customer": "0001"}, iat=1, exp=2)
     refused(await s.call("get_customers", {"code_customer": "0001"}, caller=token), "caller_expired")
@@ -271,7 +279,7 @@ class raises:
     def __exit__(self, kind, caught, _):
         assert kind is not None, "no error"
         if isinstance(caught, McpError):
-            self.code = error(caught).code
+            self.code = caught.error.code
             return True
         return False
 
@@ -292,13 +300,15 @@ BOTH = [
     i02_an_approved_write_is_done_once_and_repeated_as_the_first,
     calls_side_by_side_each_get_their_own_answer,
     a_client_that_gives_up_leaves_a_server_that_answers,
+    i10_a_forged_approval_writes_nothing,
 ]
-STDIO = [*BOTH, i10_an_expired_bearer_ends_in_an_error_that_says_so]
+STDIO = [*BOTH, a_call_without_a_caller_is_refused, i10_an_expired_bearer_ends_in_an_error_that_says_so]
 
 
 async def refusals_over_http(url, keys):
     """What a client sees before MCP begins."""
-    async with httpx.AsyncClient() as client:
+    # A connection each: a server may close one whose request it answered without reading the body.
+    async with httpx.AsyncClient(limits=httpx.Limits(max_keepalive_connections=0), timeout=30) as client:
         for headers in ({}, {"Authorization": "Bearer x"}, {"Authorization": "Basic eDp5"}):
             for method in ("GET", "POST", "DELETE"):
                 response = await client.request(method, url, headers=headers)
