@@ -297,4 +297,5 @@ async def main(program, folder):
     return 1 if failed else 0
 
 
-sys.exit(asyncio.run(main(*sys.argv[1:3])))
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(*sys.argv[1:3])))
