@@ -1,6 +1,7 @@
 //! The server as a client meets it: a real MCP client, a real SQLite file, a pipe in memory between them.
 
 mod callers;
+mod http;
 mod protocol;
 mod reads;
 mod writes;
