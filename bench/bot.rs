@@ -56,6 +56,11 @@ pub struct Bot {
 impl Bot {
     /// `serve` against the stand-ins.
     pub async fn serve(dir: &Path, wire: &Wire) -> anyhow::Result<Self> {
+        Self::serve_with(dir, wire, &[]).await
+    }
+
+    /// The same with further variables of the environment.
+    pub async fn serve_with(dir: &Path, wire: &Wire, env: &[(&str, &str)]) -> anyhow::Result<Self> {
         let mut command = Command::new(PROGRAM);
         command.args(["serve", "--data-dir"]).arg(dir).current_dir(dir).env_clear().envs([
             ("SLACK_API_URL", wire.slack_url.as_str()),
@@ -70,6 +75,7 @@ impl Bot {
             ("SALES_CONCIERGE__LIMITS__CALLS_PER_MINUTE", "1000000"),
             ("SALES_CONCIERGE__TURN__TURNS_PER_MINUTE", "1000000"),
         ]);
+        command.envs(env.iter().copied());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         let begun = Instant::now();
         let mut child = command.spawn().context("the program does not start")?;

@@ -10,6 +10,7 @@
 
 mod bot;
 mod clicks;
+mod database;
 mod floor;
 mod load;
 mod machine;
@@ -43,8 +44,8 @@ impl Options {
                 "--bench" => {}
                 "--quick" => options.quick = true,
                 "--only" => {
-                    let number = args.next().and_then(|n| n.parse().ok()).filter(|n| (1..=7).contains(n));
-                    options.only.push(number.ok_or("--only wants a figure's number, 1 to 7")?);
+                    let number = args.next().and_then(|n| n.parse().ok()).filter(|n| (1..=9).contains(n));
+                    options.only.push(number.ok_or("--only wants a figure's number, 1 to 9")?);
                 }
                 other => return Err(format!("{other}: no such option; there are --quick and --only N")),
             }
@@ -115,6 +116,12 @@ async fn measure(options: &Options) -> anyhow::Result<Vec<Row>> {
     }
     if options.wants(7) {
         rows.extend(reading::measure(options)?);
+    }
+    if options.wants(8) {
+        rows.extend(database::measure_reads(options).await?);
+    }
+    if options.wants(9) {
+        rows.extend(database::measure_presses(options).await?);
     }
     println!("{}", machine::load());
     Ok(rows)

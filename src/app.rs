@@ -245,6 +245,7 @@ impl App {
             Arc::clone(&wake_worker),
             wake_duties,
             config.duties.clone(),
+            Duration::from_secs(config.audit.seal_interval_s),
         );
         let listener = listen(config.server.listen).await?;
         let metrics = match config::optional_address(&config.server.metrics_listen)? {

@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use crate::domain::Secret;
 use crate::records::Source as RecordsSource;
 use crate::records::postgres::{Group, Section as RecordsSection};
-use crate::{agent, duties, policy, proposals, telemetry, thread};
+use crate::{agent, audit, duties, policy, proposals, telemetry, thread};
 
 const PREFIX: &str = "SALES_CONCIERGE";
 const FILE: &str = "sales-concierge.toml";
@@ -43,6 +43,8 @@ pub struct Config {
     pub worker: thread::worker::Settings,
     /// Background duties.
     pub duties: duties::Settings,
+    /// The trail.
+    pub audit: audit::Settings,
     /// Proposals.
     pub proposals: proposals::Settings,
     /// Where the records are.
@@ -296,6 +298,7 @@ impl Config {
             turn: sections.take("turn"),
             worker: sections.take("worker"),
             duties: sections.take("duties"),
+            audit: sections.take("audit"),
             proposals: sections.take("proposals"),
             records: sections.take("records"),
             sales_server: sections.take("sales_server"),

@@ -1,4 +1,4 @@
-//! What must happen without a request: due presses, abandoned claims, expiries, unsent messages, continuations.
+//! What must happen without a request: due presses, abandoned claims, expiries, unsent messages, continuations, seals.
 //!
 //! Each duty takes no input: it looks at the stores and repairs what it finds, so the first try, a retry and a restart
 //! are the same code. Doing one twice at the same time is harmless. A look waits for nothing but the stores: what finds
@@ -15,6 +15,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::audit::seal;
 use crate::domain::ProposalId;
 use crate::outbox::{self, Outbox};
 use crate::proposals;
@@ -49,6 +50,7 @@ pub struct Duties {
     wake_worker: Arc<Notify>,
     wake: Arc<Notify>,
     settings: Settings,
+    seal_interval: Duration,
     presses: Slots,
     cards: Slots,
     messages: Slots,
@@ -92,6 +94,7 @@ impl Due {
 
 impl Duties {
     /// Puts the parts together. `wake` is what calls for a look before the interval is over.
+    #[expect(clippy::too_many_arguments, reason = "the composition root calls it once, by name")]
     pub fn new(
         records: Records,
         work: Work,
@@ -100,6 +103,7 @@ impl Duties {
         wake_worker: Arc<Notify>,
         wake: Arc<Notify>,
         settings: Settings,
+        seal_interval: Duration,
     ) -> Self {
         let slots = || Slots::new(settings.parallel);
         let (presses, cards, messages) = (slots(), slots(), slots());
@@ -111,6 +115,7 @@ impl Duties {
             wake_worker,
             wake,
             settings,
+            seal_interval,
             presses,
             cards,
             messages,
@@ -119,8 +124,34 @@ impl Duties {
         }
     }
 
-    /// Looks and repairs until told to stop, then waits for what runs.
+    /// Looks and repairs until told to stop, then waits for what runs and seals what it left.
     pub async fn run(self, stop: CancellationToken) {
+        tokio::join!(self.keep_looking(&stop), self.keep_sealing(&stop));
+        self.running.close();
+        self.running.wait().await;
+        self.seal().await;
+    }
+
+    /// By itself, so that no press waits for a seal.
+    async fn keep_sealing(&self, stop: &CancellationToken) {
+        let interval = self.seal_interval.max(Duration::from_secs(1));
+        while stop.run_until_cancelled(tokio::time::sleep(interval)).await.is_some() {
+            self.seal().await;
+        }
+    }
+
+    async fn seal(&self) {
+        match seal::run(&self.records).await {
+            Ok(seal::Sealed { head: Some(head), rows }) => tracing::info!(audit.head = head, rows, "audit rows sealed"),
+            Ok(_) => {}
+            Err(error) => tracing::warn!(error = %error, "audit rows not sealed; tried again at the next interval"),
+        }
+        if let Ok(waiting) = seal::waiting_ms(&self.records).await {
+            metrics::gauge!("audit_unsealed_seconds").set(waiting as f64 / 1_000.0);
+        }
+    }
+
+    async fn keep_looking(&self, stop: &CancellationToken) {
         let interval = Duration::from_millis(self.settings.interval_ms.max(1));
         let mut looks = 0_u32;
         while !stop.is_cancelled() {
@@ -140,8 +171,6 @@ impl Duties {
                 () = stop.cancelled() => {}
             }
         }
-        self.running.close();
-        self.running.wait().await;
     }
 
     async fn look(&self) -> Result<(), sqlx::Error> {

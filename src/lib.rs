@@ -14,6 +14,7 @@ pub mod config;
 pub mod domain;
 pub mod duties;
 pub mod http;
+pub mod import;
 pub mod mcp;
 pub mod outbox;
 pub mod playground;

@@ -35,7 +35,7 @@ pub use heard::{Heard, Spoken};
 pub use items::Item;
 pub use limits::{Budget, Limits, Stop};
 pub use model::{AskedCall, Message, Model, ModelError, ModelReply, ModelRequest, Usage};
-pub use session::Session;
+pub use session::{Decided, Session};
 
 use prompt::Offer;
 
@@ -86,6 +86,11 @@ impl Agent {
         let per_minute = NonZeroU32::new(limits.calls_per_minute).unwrap_or(NonZeroU32::MIN);
         let rates = RateLimiter::keyed(Quota::per_minute(per_minute));
         Self { model, mcp, table, limits, rates, offers: Mutex::default() }
+    }
+
+    /// The model's name, as it is set.
+    pub fn model(&self) -> &str {
+        self.model.model()
     }
 
     /// The bounds in force.

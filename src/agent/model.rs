@@ -16,6 +16,11 @@ pub trait Model: Send + Sync {
 
     /// The endpoint's name, for logs and metrics.
     fn name(&self) -> &str;
+
+    /// The model's name there, for the audit.
+    fn model(&self) -> &str {
+        self.name()
+    }
 }
 
 /// One provider-neutral request.

@@ -75,6 +75,7 @@ pub struct Offer {
     tools: Vec<ToolSpec>,
     responses: OnceLock<Option<Arc<RawValue>>>,
     chat: OnceLock<Option<Arc<RawValue>>>,
+    hash: OnceLock<String>,
 }
 
 impl Offer {
@@ -102,6 +103,14 @@ impl Offer {
         &self.tools
     }
 
+    /// SHA-256 of the definitions, as hex: what tells later which tools a model was offered.
+    pub fn hash(&self) -> &str {
+        self.hash.get_or_init(|| {
+            let tools = self.tools.iter().map(|tool| json!([tool.name, tool.description, tool.input_schema]));
+            hash(&serde_json::Value::from_iter(tools).to_string())
+        })
+    }
+
     /// The form of the Responses API, made by `write` the first time.
     pub(super) fn responses(&self, write: fn(&[ToolSpec]) -> serde_json::Value) -> Option<&RawValue> {
         self.responses.get_or_init(|| raw(&write(&self.tools))).as_deref()
@@ -111,6 +120,12 @@ impl Offer {
     pub(super) fn chat(&self, write: fn(&[ToolSpec]) -> serde_json::Value) -> Option<&RawValue> {
         self.chat.get_or_init(|| raw(&write(&self.tools))).as_deref()
     }
+}
+
+/// SHA-256 of a text, as hex.
+pub(super) fn hash(text: &str) -> String {
+    use sha2::{Digest, Sha256};
+    hex::encode(Sha256::digest(text))
 }
 
 /// `None` for an empty list, which endpoints refuse.

@@ -22,6 +22,19 @@ use super::{Agent, AskedCall, Asker, Budget, Item, ModelError, ModelReply, Model
 /// The most of a model's words that is kept, in characters; some seven Slack messages.
 pub(super) const MODEL_TEXT: usize = 20_000;
 
+/// What was decided of one call, for the audit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decided {
+    /// The tool, if it is one of ours; any other name is a model's word.
+    pub tool: Option<String>,
+    /// `call_allowed`, `call_proposable`, `call_held_back` or `call_denied`.
+    pub event: &'static str,
+    /// Why not, where it was not.
+    pub code: Option<&'static str>,
+    /// SHA-256 of the arguments, as hex.
+    pub arguments: String,
+}
+
 /// One turn's run, driven round by round so that each round can be stored before the next.
 pub struct Session<'a> {
     agent: &'a Agent,
@@ -41,6 +54,7 @@ pub struct Session<'a> {
     /// The limit that was reached: the next round is the last.
     closing: Option<Stop>,
     rounds: u32,
+    decided: Vec<Decided>,
 }
 
 impl<'a> Session<'a> {
@@ -89,7 +103,18 @@ impl<'a> Session<'a> {
             owed,
             closing: None,
             rounds: 0,
+            decided: Vec::new(),
         }
+    }
+
+    /// What was decided since this was last asked.
+    pub fn take_decided(&mut self) -> Vec<Decided> {
+        std::mem::take(&mut self.decided)
+    }
+
+    /// SHA-256 of the instructions and of the definitions of the tools, as hex.
+    pub fn hashes(&self) -> (String, String) {
+        (prompt::hash(&self.instructions), self.agent.offer(self.asker.role).hash().to_owned())
     }
 
     /// One model request and the calls it asks for, side by side.
@@ -274,6 +299,16 @@ impl<'a> Session<'a> {
             counters.too_often = true;
             decision = policy::decide(table, self.asker.role, &call, &counters);
         }
+        let (event, code) = match &decision {
+            _ if objection.is_some() => ("call_held_back", Some(heard::DIFFERS)),
+            Decision::Deny(deny) => ("call_denied", Some(deny.code())),
+            _ if broken => ("call_denied", Some("invalid_arguments")),
+            Decision::Run(_) => ("call_allowed", None),
+            Decision::Propose(_) => ("call_proposable", None),
+        };
+        let arguments = prompt::hash(&serde_json::Value::Object(call.arguments.clone()).to_string());
+        let tool = policy::kind(&call.name).map(|_| call.name.clone());
+        self.decided.push(Decided { tool, event, code, arguments });
         let plan = match decision {
             _ if let Some(objection) = objection => Plan::Tell(host_error(heard::DIFFERS, &objection), None),
             Decision::Deny(deny) => {

@@ -86,21 +86,7 @@ pub async fn timeline(records: &Records, id: &ProposalId) -> Result<Option<Vec<S
             events.push((at, format!("press {} handled: {outcome}", text("id")?)));
         }
     }
-    for row in records::query("SELECT at, actor, event, risk FROM audit WHERE proposal = $1")
-        .bind(id.as_str())
-        .fetch_all(records.read())
-        .await?
-    {
-        events.push((
-            row.try_get("at")?,
-            format!(
-                "audit: {} by {} ({})",
-                row.try_get::<String, _>("event")?,
-                row.try_get::<String, _>("actor")?,
-                row.try_get::<String, _>("risk")?
-            ),
-        ));
-    }
+    events.extend(audit_rows(records, id).await?);
     events.sort_by_key(|(at, _)| *at);
     let mut lines = vec![
         format!("proposal {id}"),
@@ -109,6 +95,7 @@ pub async fn timeline(records: &Records, id: &ProposalId) -> Result<Option<Vec<S
         format!("turn     {} (request {}, depth {})", proposal.turn, proposal.origin_turn, proposal.depth),
         format!("claims   {}", row.try_get::<i64, _>("epoch")?),
     ];
+    lines.extend(origin(records, id).await?);
     lines.extend(events.into_iter().map(|(at, what)| format!("{}  {what}", time(at))));
     if let Some(row) = records::query("SELECT posted_ts, version, sent_version, given_up FROM outbox WHERE key = $1")
         .bind(format!("card:{id}"))
@@ -124,6 +111,50 @@ pub async fn timeline(records: &Records, id: &ProposalId) -> Result<Option<Vec<S
         ));
     }
     Ok(Some(lines))
+}
+
+/// Each row of the audit about it, and the seal that covers the row.
+async fn audit_rows(records: &Records, id: &ProposalId) -> Result<Vec<(i64, String)>, sqlx::Error> {
+    let rows = records::query(
+        "SELECT id, at, actor, event, risk, result,
+                (SELECT hash FROM audit_seals WHERE first_id <= a.id AND last_id >= a.id) AS seal
+         FROM audit a WHERE proposal = $1 ORDER BY id",
+    )
+    .bind(id.as_str())
+    .fetch_all(records.read())
+    .await?;
+    let line = |row: &records::Row| {
+        let text = |column: &str| row.try_get::<Option<String>, _>(column);
+        let result = text("result")?.filter(|r| r != "ok").map(|r| format!(", {r}")).unwrap_or_default();
+        let seal = text("seal")?.map_or_else(
+            || "not sealed yet".to_owned(),
+            |hash| format!("seal {}", hash.chars().take(16).collect::<String>()),
+        );
+        let (event, actor, risk) = (text("event")?, text("actor")?, text("risk")?);
+        let [event, actor, risk] = [event, actor, risk].map(Option::unwrap_or_default);
+        let number = row.try_get::<i64, _>("id")?;
+        Ok((row.try_get("at")?, format!("audit {number}: {event} by {actor} ({risk}{result}), {seal}")))
+    };
+    rows.iter().map(line).collect()
+}
+
+/// What led to it: the message, the model, and what the model had been told and offered.
+async fn origin(records: &Records, id: &ProposalId) -> Result<Vec<String>, sqlx::Error> {
+    let row = records::query(
+        "SELECT message, model, prompt_hash, tools_hash FROM audit WHERE proposal = $1 AND event = 'proposal_created'
+         ORDER BY id LIMIT 1",
+    )
+    .bind(id.as_str())
+    .fetch_optional(records.read())
+    .await?;
+    // Proposals of earlier versions have none.
+    let Some(row) = row else { return Ok(Vec::new()) };
+    let names =
+        [("message ", "message"), ("model   ", "model"), ("prompt  ", "prompt_hash"), ("tools   ", "tools_hash")];
+    let lines = names
+        .iter()
+        .map(|(name, column)| Ok(row.try_get::<Option<String>, _>(*column)?.map(|value| format!("{name} {value}"))));
+    lines.filter_map(Result::transpose).collect()
 }
 
 fn time(ms: i64) -> String {

@@ -15,7 +15,9 @@ use crate::config::{Config, ConfigError};
 use crate::domain::Clock;
 use crate::telemetry;
 
+pub mod audit;
 pub mod explain;
+pub mod import;
 pub mod keys;
 pub mod manifest;
 pub mod migrate;
@@ -107,6 +109,21 @@ enum Command {
         #[command(subcommand)]
         action: staff::Action,
     },
+    /// Load customers, staff or sales from a CSV file (UTF-8 or Shift_JIS)
+    ///
+    /// Example: sales-concierge import sales 売上.csv --dry-run --report bad-lines.csv
+    Import {
+        /// What the file holds
+        #[arg(value_enum)]
+        kind: import::What,
+        /// The file; its first line names the columns
+        file: PathBuf,
+        #[command(flatten)]
+        options: import::Options,
+        /// Where the embedded records are
+        #[arg(long, default_value = "data", value_name = "DIR")]
+        data_dir: PathBuf,
+    },
     /// Show how dates, amounts and quantities in sentences are read (standard input, one per line)
     ///
     /// Example: echo "先週火曜かぼちゃ4個600円" | sales-concierge read --today 2026-12-02 --zone Asia/Tokyo
@@ -133,6 +150,16 @@ enum Command {
         /// Where the records are
         #[arg(long, default_value = "data", value_name = "DIR")]
         data_dir: PathBuf,
+    },
+    /// Check or export the audit trail
+    ///
+    /// Example: sales-concierge audit verify --data-dir data
+    Audit {
+        /// Where the records are
+        #[arg(long, default_value = "data", value_name = "DIR", global = true)]
+        data_dir: PathBuf,
+        #[command(subcommand)]
+        action: audit::Action,
     },
     /// Print the Slack app manifest, with your URL filled in
     ///
@@ -209,6 +236,10 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
             config.check_stores()?;
             block_on(0, staff::run(config, data_dir, action))
         }
+        Command::Import { kind, file, options, data_dir } => {
+            config.check_stores()?;
+            block_on(0, import::run(config, data_dir, kind, file, options))
+        }
         Command::Read { today, zone, purpose, fiscal_start } => {
             let clock = Clock::system();
             let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
@@ -225,6 +256,10 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Explain { proposal, data_dir } => {
             config.check_stores()?;
             block_on(0, explain::run(config, data_dir, proposal))
+        }
+        Command::Audit { data_dir, action } => {
+            config.check_stores()?;
+            block_on(0, audit::run(config, data_dir, action))
         }
         Command::Manifest { url } => manifest::run(url.as_deref()),
     }

@@ -4,11 +4,14 @@ use std::str::FromStr as _;
 use std::time::Duration;
 
 use serde::Deserialize;
-use sqlx::ConnectOptions as _;
 use sqlx::migrate::{Migrate as _, MigrateError, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
+use sqlx::{ConnectOptions as _, Connection as _};
 
 use crate::domain::Secret;
+
+/// How long after its last use a connection is taken to live.
+const FRESH: Duration = Duration::from_secs(1);
 
 /// SQLSTATE of a table that is not there: nothing was ever migrated.
 const UNDEFINED_TABLE: &str = "42P01";
@@ -123,8 +126,16 @@ pub fn pool(settings: &Settings, group: Group, synced: Synced) -> Result<PgPool,
     Ok(PgPoolOptions::new()
         .max_connections(settings.max_connections)
         .acquire_timeout(Duration::from_secs(5))
-        // A connection is tested when it is given back; testing it before each use would double a short statement.
+        // Testing a connection before each use would double a short statement; one that was just used is taken to live.
         .test_before_acquire(false)
+        .before_acquire(|connection, about| {
+            Box::pin(async move {
+                if about.idle_for > FRESH {
+                    connection.ping().await?;
+                }
+                Ok(true)
+            })
+        })
         .connect_lazy_with(options))
 }
 
@@ -175,4 +186,122 @@ pub async fn is_current(pool: &PgPool) -> Result<bool, sqlx::Error> {
     };
     let known: Vec<i64> = MIGRATIONS.iter().map(|m| m.version).collect();
     Ok(applied.iter().map(|m| m.version).collect::<Vec<_>>() == known)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::str::FromStr as _;
+
+    use super::super::testing::Database;
+    use super::*;
+
+    async fn current(url: &Secret) -> bool {
+        is_current(&PgPool::connect(url.reveal()).await.unwrap()).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn two_migrations_at_once_and_one_more_later_are_one() {
+        let database = Database::unmigrated().await;
+        let url = database.settings().url;
+        assert!(!current(&url).await);
+        let (first, second) = tokio::join!(migrate(&url), migrate(&url));
+        first.unwrap();
+        second.unwrap();
+        assert!(current(&url).await);
+        migrate(&url).await.unwrap();
+        assert!(current(&url).await);
+    }
+
+    #[tokio::test]
+    async fn the_owner_of_a_database_who_is_no_superuser_can_migrate_it_and_a_stranger_cannot() {
+        let database = Database::unmigrated().await;
+        let admin = database.admin();
+        let name: String = sqlx::query_scalar("SELECT current_database()").fetch_one(&admin).await.unwrap();
+        let login = |role: &str| {
+            let options = PgConnectOptions::from_str(database.url()).unwrap().username(role);
+            Secret::new(options.to_url_lossy().to_string())
+        };
+        let (owner, stranger) = (format!("{name}_owner"), format!("{name}_stranger"));
+        let sql = format!(
+            "CREATE ROLE {owner} LOGIN CREATEROLE; CREATE ROLE {stranger} LOGIN; ALTER DATABASE {name} OWNER TO {owner}"
+        );
+        sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&admin).await.unwrap();
+        assert!(migrate(&login(&stranger)).await.is_err());
+        migrate(&login(&owner)).await.unwrap();
+        assert!(current(&database.settings().url).await);
+        // Owning the database is not owning the tables, and a login of no group opens nothing.
+        let settings = Settings { url: login(&stranger), ..database.settings() };
+        assert!(pool(&settings, Group::Bot, Synced::Yes).unwrap().acquire().await.is_err());
+    }
+
+    #[tokio::test]
+    async fn i24_the_bots_group_reads_no_sale_and_changes_no_trail() {
+        let database = Database::create().await;
+        let bot = pool(&database.settings(), Group::Bot, Synced::Yes).unwrap();
+        sqlx::query(
+            "INSERT INTO audit (at, actor, on_behalf, event, risk, detail) VALUES (now_ms(), 'a', 'b', 'c', 'low', '{}')",
+        )
+        .execute(&bot)
+        .await
+        .unwrap();
+        for sql in [
+            "SELECT count(*) FROM sales",
+            "SELECT count(*) FROM customers",
+            "UPDATE audit SET risk = 'high'",
+            "DELETE FROM audit",
+            "TRUNCATE audit",
+            "UPDATE staff SET role = 'admin'",
+            "UPDATE amount_limits SET limit_yen = 0",
+            "UPDATE proposals SET write = '{}'",
+            "ALTER TABLE audit DISABLE TRIGGER ALL",
+            "SELECT * FROM get_customers(NULL, NULL)",
+        ] {
+            let error = sqlx::query(sql).execute(&bot).await.expect_err(sql);
+            let code = error.as_database_error().and_then(|e| e.code()).unwrap_or_default().into_owned();
+            assert_eq!(code, "42501", "{sql}: {error}");
+        }
+        // Not even the owner of the table, by mistake.
+        let owner = pool(&database.settings(), Group::Owner, Synced::Yes).unwrap();
+        for sql in ["UPDATE audit SET risk = 'high'", "DELETE FROM audit", "TRUNCATE audit"] {
+            assert!(sqlx::query(sql).execute(&owner).await.is_err(), "{sql}");
+        }
+    }
+
+    #[tokio::test]
+    async fn i07_a_reader_sees_rows_of_the_departments_its_transaction_names_and_of_no_other() {
+        let database = Database::create().await;
+        let admin = database.admin();
+        for (code, department) in [("1", "north"), ("2", "south")] {
+            sqlx::query("INSERT INTO customers (code_customer, name_customer, address, phone, department) VALUES ($1, 'x', '', '', $2)")
+                .bind(code)
+                .bind(department)
+                .execute(&admin)
+                .await
+                .unwrap();
+        }
+        let reader = pool(&database.settings(), Group::Reader, Synced::No).unwrap();
+        for (set, seen) in [
+            (None, 0_i64),
+            (Some(""), 0),
+            (Some("[]"), 0),
+            (Some("not JSON"), 0),
+            (Some("\"north\""), 0),
+            (Some("{\"north\": 1}"), 0),
+            (Some("[\"north\"]"), 1),
+            (Some("[\"north\", \"south\"]"), 2),
+            (Some("[\"*\"]"), 2),
+        ] {
+            let mut tx = reader.begin().await.unwrap();
+            if let Some(set) = set {
+                sqlx::query("SELECT set_config('sales_concierge.departments', $1, true)")
+                    .bind(set)
+                    .execute(&mut *tx)
+                    .await
+                    .unwrap();
+            }
+            let count: i64 = sqlx::query_scalar("SELECT count(*) FROM customers").fetch_one(&mut *tx).await.unwrap();
+            assert_eq!(count, seen, "{set:?}");
+            drop(tx);
+        }
+    }
 }

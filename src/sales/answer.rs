@@ -6,7 +6,7 @@
 
 use chrono::NaiveDate;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::Range;
@@ -141,7 +141,7 @@ enum Data<T> {
 }
 
 /// The period a read covered; an open end is null.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub(super) struct Period {
     pub begin: Option<NaiveDate>,
@@ -155,7 +155,7 @@ impl Period {
     }
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub(super) struct CustomerRow {
     pub code_customer: String,
@@ -165,7 +165,7 @@ pub(super) struct CustomerRow {
     pub department: String,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub(super) struct SaleRow {
     pub code_sales: String,
@@ -184,7 +184,7 @@ pub(super) struct SaleRow {
     pub cancelled: bool,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub(super) struct RegistrationRow {
     #[serde(flatten)]
@@ -193,7 +193,7 @@ pub(super) struct RegistrationRow {
     pub origin: String,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub(super) struct GroupRow {
     /// A day, the Monday of a week, a month (YYYY-MM), a customer's code, `slack:TEAM:USER`, or `total`.
@@ -206,7 +206,7 @@ pub(super) struct GroupRow {
 }
 
 /// `data` of `get_customers`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Customers {
     pub customers: Vec<CustomerRow>,
     /// All matches, returned or not.
@@ -216,7 +216,7 @@ pub(super) struct Customers {
 }
 
 /// `data` of `get_sales`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Sales {
     /// The newest last.
     pub sales: Vec<SaleRow>,
@@ -231,7 +231,7 @@ pub(super) struct Sales {
 }
 
 /// `data` of `list_registrations`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Registrations {
     /// The newest last.
     pub registrations: Vec<RegistrationRow>,
@@ -246,7 +246,7 @@ pub(super) struct Registrations {
 }
 
 /// `data` of `summarize_sales`. Cancelled sales are not in it.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Summary {
     pub groups: Vec<GroupRow>,
     pub count: i64,

@@ -98,6 +98,20 @@ pub(super) enum GroupBy {
     Staff,
 }
 
+impl GroupBy {
+    /// The name in calls.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Total => "total",
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+            Self::Customer => "customer",
+            Self::Staff => "staff",
+        }
+    }
+}
+
 /// Arguments of `summarize_sales`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

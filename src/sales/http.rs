@@ -26,11 +26,11 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::server::Identity;
+use super::store::Store;
 use super::{ACTOR, Callers, ServerError, Settings, server};
 use crate::audit::{self, Entry};
 use crate::domain::{Clock, Person, Risk};
-use crate::records::postgres::Group;
-use crate::records::{self, Records};
+use crate::records;
 use crate::tokens::{Bearer, KeyError, TokenError, Verifier};
 
 const BODY_BYTES: usize = 1 << 20;
@@ -61,7 +61,7 @@ pub struct Http {
 
 /// What a request passes before MCP.
 struct Edge {
-    records: Records,
+    store: Arc<Store>,
     verifier: Verifier,
     clock: Clock,
     rate: DefaultDirectRateLimiter,
@@ -86,10 +86,10 @@ pub async fn run_http(
     ready: impl FnOnce(SocketAddr),
     stop: CancellationToken,
 ) -> Result<(), ServerError> {
-    let records = Records::open(&settings.records, Group::Reader).await?;
+    let store = Arc::new(Store::open(&settings.records, settings.rules()).await?);
     let listener = TcpListener::bind(http.listen).await.map_err(|e| ServerError::Listen(http.listen, e))?;
     let address = listener.local_addr().map_err(|e| ServerError::Listen(http.listen, e))?;
-    let router = router(records.clone(), &settings, &http, clock, address)?;
+    let router = router(Arc::clone(&store), &settings, &http, clock, address)?;
     ready(address);
     // Answers are small: waiting to fill a packet would only delay them.
     let listener = listener.tap_io(|stream| {
@@ -106,13 +106,13 @@ pub async fn run_http(
             Ok(())
         }
     };
-    records.close().await;
+    store.close().await;
     served
 }
 
 /// All routes. `address`: where it listens.
 pub(super) fn router(
-    records: Records,
+    store: Arc<Store>,
     settings: &Settings,
     http: &Http,
     clock: Clock,
@@ -120,14 +120,13 @@ pub(super) fn router(
 ) -> Result<Router, ServerError> {
     // One fixed person over HTTP would make whoever reaches the port that person.
     let Callers::Tokens(keys) = &settings.callers else { return Err(KeyError::PublicKey.into()) };
-    let Some(file) = records.sqlite().cloned() else { return Err(ServerError::Engine) };
     let verifier = Verifier::new(keys)?;
     let identity = Identity::Bearer(verifier.clone());
-    let service = Arc::new(server(file, settings, clock.clone(), identity)?);
+    let service = Arc::new(server(Arc::clone(&store), clock.clone(), identity)?);
     let url = http.public_url.clone().unwrap_or_else(|| format!("http://{address}/mcp"));
     let base = url.strip_suffix("/mcp").unwrap_or(&url);
     let edge = Arc::new(Edge {
-        records,
+        store,
         verifier,
         clock,
         rate: RateLimiter::direct(Quota::per_second(http.requests_per_second)),
@@ -170,7 +169,7 @@ async fn metadata(State(edge): State<Arc<Edge>>) -> Json<Value> {
 }
 
 async fn ready(State(edge): State<Arc<Edge>>) -> (StatusCode, &'static str) {
-    let asked = records::query("SELECT 1").fetch_one(edge.records.read());
+    let asked = records::query("SELECT 1").fetch_one(edge.store.quick());
     match tokio::time::timeout(Duration::from_secs(2), asked).await {
         Ok(Ok(_)) => (StatusCode::OK, "ready"),
         _ => (StatusCode::SERVICE_UNAVAILABLE, "the store does not answer"),
@@ -244,7 +243,7 @@ impl Edge {
                 proposal: None,
                 detail: json!({ "code": code, "unrecorded": unrecorded }),
             };
-            if let Err(error) = audit::append(self.records.quick(), entry).await {
+            if let Err(error) = audit::append(self.store.quick(), entry).await {
                 // Refused all the same; only the row is missing.
                 tracing::error!(error = &error as &dyn std::error::Error, "a refused bearer is not in the audit");
             }

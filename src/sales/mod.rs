@@ -5,6 +5,7 @@
 //! models or conversations.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
@@ -16,25 +17,26 @@ use rmcp::transport::IntoTransport;
 use rmcp::{RoleServer, transport::io::stdio_pipes};
 
 use crate::domain::{Clock, Person};
-use crate::records::postgres::Group;
-use crate::records::{OpenError, Records, Source, SqliteRecords};
+use crate::records::{OpenError, Source};
 use crate::tokens::{KeyError, PublicKeys, Verifier};
 
 mod answer;
 mod arguments;
 mod catalogue;
-mod commit;
 mod guide;
 mod http;
-mod reads;
+mod postgres;
 mod search;
 mod server;
+mod sqlite;
+mod store;
 #[cfg(test)]
 mod tests;
 
 pub use http::{Http, run_http};
 pub use search::search_form;
 use server::Identity;
+use store::{Rules, Store};
 
 /// How the audit names this program.
 const ACTOR: &str = "sales-server";
@@ -64,6 +66,12 @@ pub struct Settings {
     pub undo_window: TimeDelta,
 }
 
+impl Settings {
+    fn rules(&self) -> Rules {
+        Rules { zone: self.zone, undo_window: self.undo_window }
+    }
+}
+
 /// Why the server could not start or had to stop.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
@@ -73,9 +81,6 @@ pub enum ServerError {
     /// The store of record cannot be opened.
     #[error("the sales server cannot open its records")]
     Records(#[from] OpenError),
-    /// The store is of an engine that the tools do not know.
-    #[error("the sales server has no tools for this engine yet")]
-    Engine,
     /// A tool's schema does not compile.
     #[error("a tool's schema is not a JSON Schema")]
     Schema(#[from] jsonschema::ValidationError<'static>),
@@ -105,15 +110,14 @@ impl ServerError {
 /// # Errors
 /// See [`ServerError`].
 pub async fn run_stdio(settings: Settings) -> Result<(), ServerError> {
-    let records = Records::open(&settings.records, Group::Reader).await?;
-    let Some(file) = records.sqlite() else { return Err(ServerError::Engine) };
-    let running = match serve(file.clone(), &settings, Clock::system(), stdio_pipes()).await {
+    let store = Arc::new(Store::open(&settings.records, settings.rules()).await?);
+    let running = match serve(Arc::clone(&store), &settings, Clock::system(), stdio_pipes()).await {
         // Nothing was asked, nothing is wrong.
         Err(e) if e.is_gone_host() => return Ok(()),
         started => started?,
     };
     let reason = running.waiting().await?;
-    let closed = tokio::time::timeout(DRAIN, records.close()).await;
+    let closed = tokio::time::timeout(DRAIN, store.close()).await;
     if closed.is_err() {
         tracing::warn!("a call was still running when the server stopped");
     }
@@ -125,7 +129,7 @@ pub async fn run_stdio(settings: Settings) -> Result<(), ServerError> {
 
 /// Serves one connection over any transport. The returned handle ends it when dropped.
 async fn serve<T, E, A>(
-    records: SqliteRecords,
+    store: Arc<Store>,
     settings: &Settings,
     clock: Clock,
     transport: T,
@@ -138,28 +142,12 @@ where
         Callers::Tokens(keys) => Identity::Meta(Verifier::new(keys)?),
         Callers::One(person) => Identity::Fixed(person.clone()),
     };
-    let server = server(records, settings, clock, identity)?;
+    let server = server(store, clock, identity)?;
     server.serve(transport).await.map_err(|e| ServerError::Handshake(Box::new(e)))
 }
 
-fn server(
-    records: SqliteRecords,
-    settings: &Settings,
-    clock: Clock,
-    identity: Identity,
-) -> Result<server::Server, ServerError> {
-    Ok(server::Server {
-        committer: commit::Committer {
-            records: records.clone(),
-            zone: settings.zone,
-            undo_window: settings.undo_window,
-            turn: tokio::sync::Mutex::default(),
-        },
-        records,
-        identity,
-        clock,
-        catalogue: catalogue::Catalogue::new()?,
-    })
+fn server(store: Arc<Store>, clock: Clock, identity: Identity) -> Result<server::Server, ServerError> {
+    Ok(server::Server { store, identity, clock, catalogue: catalogue::Catalogue::new()? })
 }
 
 /// The tools as this build lists them: what a host pins.

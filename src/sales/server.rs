@@ -5,6 +5,7 @@
 //! panics is answered like one the store did not answer: its outcome is not known.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 use axum::http::request::Parts;
 use futures::FutureExt as _;
@@ -23,12 +24,10 @@ use super::ACTOR;
 use super::answer::{Code, Failure, Refusal};
 use super::arguments::{self, AddSale, CancelSale, Range};
 use super::catalogue::{Catalogue, Definition, Name};
-use super::commit::{Cancellation, Committer, NewSale};
-use super::{guide, reads};
+use super::guide;
+use super::store::{Cancellation, NewSale, Store};
 use crate::audit::{self, Entry};
-use crate::domain::{Clock, Person, ProposalId, Risk, Role};
-use crate::records::SqliteRecords;
-use crate::staff::{self, Staff};
+use crate::domain::{Clock, Person, ProposalId, Risk};
 use crate::tokens::{Approval, Bearer, META_APPROVAL, META_CALLER, TokenError, Verifier};
 
 /// Lists and texts are compiled in and the same for everyone; a client that keeps them longer only misses an upgrade.
@@ -46,9 +45,8 @@ pub(super) enum Identity {
 
 /// The MCP server over one store of record.
 pub(super) struct Server {
-    pub records: SqliteRecords,
+    pub store: Arc<Store>,
     pub identity: Identity,
-    pub committer: Committer,
     pub clock: Clock,
     pub catalogue: Catalogue,
 }
@@ -109,7 +107,7 @@ impl Server {
     ) -> Result<(), sqlx::Error> {
         let event = if detail.get("code").is_some() { "tool_refused" } else { "tool_answered" };
         let entry = Entry { actor: ACTOR, on_behalf: person, event, tool: Some(tool), risk, proposal, detail };
-        audit::append(self.records.quick(), entry).await
+        audit::append(self.store.quick(), entry).await
     }
 
     fn caller(
@@ -148,30 +146,22 @@ impl Server {
         match definition.name {
             Name::GetCustomers => {
                 let args = arguments::read(check, args)?;
-                let mut db = self.records.read().acquire().await?;
-                let staff = member(&mut db, person).await?;
-                read_answer(&reads::get_customers(&mut *db, &staff, &args).await?)
+                read_answer(&self.store.get_customers(person, &args).await?)
             }
             Name::GetSales => {
                 let args: arguments::GetSales = arguments::read(check, args)?;
                 let range = Range::read(args.date_sales_begin_str.as_deref(), args.date_sales_end_str.as_deref())?;
-                let mut db = self.records.read().acquire().await?;
-                let staff = member(&mut db, person).await?;
-                read_answer(&reads::get_sales(&mut db, &staff, &args, range).await?)
+                read_answer(&self.store.get_sales(person, &args, range).await?)
             }
             Name::ListRegistrations => {
                 let args: arguments::ListRegistrations = arguments::read(check, args)?;
                 let range = Range::read(args.date_sales_begin_str.as_deref(), args.date_sales_end_str.as_deref())?;
-                let mut db = self.records.read().acquire().await?;
-                let staff = member(&mut db, person).await?;
-                read_answer(&reads::list_registrations(&mut db, &staff, &args, range).await?)
+                read_answer(&self.store.list_registrations(person, &args, range).await?)
             }
             Name::SummarizeSales => {
                 let args: arguments::SummarizeSales = arguments::read(check, args)?;
                 let range = Range::read(Some(&args.date_sales_begin_str), Some(&args.date_sales_end_str))?;
-                let mut db = self.records.read().acquire().await?;
-                let staff = member(&mut db, person).await?;
-                read_answer(&reads::summarize_sales(&mut db, &staff, &args, range).await?)
+                read_answer(&self.store.summarize_sales(person, &args, range).await?)
             }
             Name::AddSale => {
                 let args: AddSale = arguments::read(check, args)?;
@@ -181,7 +171,7 @@ impl Server {
                 let approval = self.approval(person, approval).await?;
                 let AddSale { code_customer, products, price, .. } = args;
                 let new = NewSale { code_customer, products, price, date };
-                let done = self.committer.add_sale(&approval, &new).await?;
+                let done = self.store.add_sale(&approval, &new).await?;
                 write_answer(&done, done.repeated, approval)
             }
             Name::CancelSale => {
@@ -189,7 +179,7 @@ impl Server {
                 arguments::plain(&reason, Code::InvalidArguments)?;
                 let approval = self.approval(person, approval).await?;
                 let new = Cancellation { code_sales, reason };
-                let done = self.committer.cancel_sale(&approval, &new).await?;
+                let done = self.store.cancel_sale(&approval, &new).await?;
                 write_answer(&done, done.repeated, approval)
             }
         }
@@ -209,15 +199,7 @@ impl Server {
             }
         };
         let Some(token) = token else {
-            let mut db = self.records.read().acquire().await?;
-            if member(&mut db, person).await?.role < Role::Sales {
-                return Err(Refusal::new(Code::NotAllowed, "This person may not write sales.").into());
-            }
-            return Err(Refusal::new(
-                Code::ApprovalRequired,
-                "A sale is written only after the person has confirmed it; ask for the confirmation.",
-            )
-            .into());
+            return Err(self.store.needs_approval(person).await);
         };
         let approval = verifier.approval(token, self.clock.now()).map_err(|error| match error {
             TokenError::Expired => Refusal::new(Code::ApprovalExpired, "The approval token is outside its lifetime."),
@@ -227,14 +209,6 @@ impl Server {
             return Err(Refusal::new(Code::ApprovalInvalid, "The approval belongs to another person.").into());
         }
         Ok(approval)
-    }
-}
-
-/// The caller's record, if it gives any right now.
-async fn member(db: &mut sqlx::SqliteConnection, person: &Person) -> Result<Staff, Failure> {
-    match staff::find(db, person).await? {
-        Some(staff) if staff.active => Ok(staff),
-        _ => Err(Refusal::new(Code::NotAllowed, "This person has no access to sales data.").into()),
     }
 }
 

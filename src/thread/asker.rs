@@ -50,6 +50,19 @@ pub enum Refusal {
     Unknown,
 }
 
+impl Refusal {
+    /// The code for the audit.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::NotRegistered => "not_registered",
+            Self::Revoked => "revoked",
+            Self::Guest => "guest",
+            Self::External => "external",
+            Self::Unknown => "profile_unknown",
+        }
+    }
+}
+
 /// `[company]`: what holds for everybody whose profile or words do not say otherwise.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]

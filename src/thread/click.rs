@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::agent::Item;
-use crate::audit::{self, Entry};
+use crate::audit::{self, Entry, Origin};
 use crate::domain::{ChannelId, Clock, Lang, Person, Proposal, ProposalId, ProposalState, Risk, Write};
 use crate::mcp::Mcp;
 use crate::outbox::{self, Outbox, Place};
@@ -59,6 +59,9 @@ enum Decided {
     /// Somebody else is at it, or it was handled before.
     Nothing,
 }
+
+/// How the audit names what happens without a press.
+const ACTOR: &str = "duties";
 
 /// Ends all leases on claimed writes, when no executor can be alive.
 ///
@@ -318,6 +321,20 @@ impl Clicks {
     /// What every end of a proposal brings with it: the card's last face, a note for the model, perhaps a continuation.
     async fn ended(&self, tx: &mut Tx, proposal: &Proposal) -> Result<(), sqlx::Error> {
         count(proposal);
+        let event = match proposal.state {
+            ProposalState::Done => Some("proposal_done"),
+            ProposalState::Failed => Some("proposal_failed"),
+            ProposalState::Expired => Some("proposal_expired"),
+            // The press that ended it has its row.
+            _ => None,
+        };
+        if let Some(event) = event {
+            let mut detail = serde_json::json!({ "digest": proposal.digest });
+            if let Some(code) = &proposal.failure {
+                detail["code"] = code.as_str().into();
+            }
+            append(tx, ACTOR, event, proposal, detail).await?;
+        }
         self.show(tx, proposal).await?;
         let note = Item::Note { text: note(proposal), departments: vec![proposal.write.department().to_owned()] };
         history::leave(tx, &proposal.thread, &note).await?;
@@ -352,6 +369,7 @@ impl Clicks {
         self.handled(tx, press, outcome).await?;
         let key = format!("press:{}", press.id);
         let proposal = proposals::find(&mut *tx, &press.proposal).await?;
+        self.audit_refused(tx, press, outcome, proposal.as_ref()).await?;
         let place = Place {
             channel: press.channel.clone(),
             thread: proposal.filter(|p| p.thread.channel == press.channel).map(|p| p.thread.root),
@@ -361,6 +379,40 @@ impl Clicks {
             outbox::want(&mut *tx, &key, &place, body, Duration::ZERO).await?;
         }
         Ok(Decided::Tell(vec![key]))
+    }
+
+    /// The presses that are refused for who pressed have a row of their own.
+    async fn audit_refused(
+        &self,
+        tx: &mut Tx,
+        press: &Press,
+        outcome: &'static str,
+        proposal: Option<&Proposal>,
+    ) -> Result<(), sqlx::Error> {
+        if matches!(outcome, "not_allowed" | "not_yours") {
+            return Ok(());
+        }
+        let mut detail = serde_json::json!({ "click": press.id, "code": outcome });
+        let presser = press.who.subject();
+        match proposal {
+            Some(proposal) => {
+                detail["digest"] = proposal.digest.as_str().into();
+                append(tx, &presser, "press_refused", proposal, detail).await
+            }
+            None => {
+                // The id may be anything; a card of ours always has a proposal.
+                let entry = Entry {
+                    actor: &presser,
+                    on_behalf: &press.who,
+                    event: "press_refused",
+                    tool: None,
+                    risk: Risk::Critical,
+                    proposal: None,
+                    detail,
+                };
+                audit::append(&mut *tx, entry).await
+            }
+        }
     }
 
     async fn handled(&self, tx: &mut Tx, press: &Press, outcome: &'static str) -> Result<(), sqlx::Error> {
@@ -379,16 +431,11 @@ impl Clicks {
         event: &'static str,
         proposal: &Proposal,
     ) -> Result<(), sqlx::Error> {
-        let entry = Entry {
-            actor: &press.who.subject(),
-            on_behalf: &proposal.requester,
-            event,
-            tool: Some(proposal.write.tool()),
-            risk: Risk::of(proposal.write.tool()),
-            proposal: Some(&proposal.id),
-            detail: serde_json::json!({ "click": press.id, "digest": proposal.digest }),
-        };
-        audit::append(tx, entry).await
+        let mut detail = serde_json::json!({ "click": press.id, "digest": proposal.digest });
+        if let Some(code) = event.strip_prefix("refused_") {
+            detail["code"] = code.into();
+        }
+        append(tx, &press.who.subject(), event, proposal, detail).await
     }
 
     async fn drive(&self, keys: &[String]) -> Result<(), sqlx::Error> {
@@ -464,6 +511,28 @@ fn note(proposal: &Proposal) -> String {
         ProposalState::Expired => format!("Proposal {id} ({what}) expired without a decision. Nothing was written."),
         state => format!("Proposal {id} ({what}) is {}.", state.code()),
     }
+}
+
+/// A row about a proposal, with the message it began with.
+async fn append(
+    tx: &mut Tx,
+    actor: &str,
+    event: &'static str,
+    proposal: &Proposal,
+    detail: Value,
+) -> Result<(), sqlx::Error> {
+    let from = Origin::of_proposal(&mut *tx, &proposal.id).await?;
+    let tool = proposal.write.tool();
+    let entry = Entry {
+        actor,
+        on_behalf: &proposal.requester,
+        event,
+        tool: Some(tool),
+        risk: Risk::of(tool),
+        proposal: Some(&proposal.id),
+        detail,
+    };
+    audit::append_from(tx, entry, &from).await
 }
 
 async fn find(records: &Records, click: &str) -> Result<Option<Press>, sqlx::Error> {

@@ -303,7 +303,14 @@ async fn a_wrong_week_is_told_to_the_model_once_and_the_right_one_answers() {
     assert_eq!(results(&requests[1])[0]["data"]["code"], "words_differ");
     assert!(answer.contains(&format!("{begin}〜")) && answer.contains("（「先週」）"), "{answer}");
     assert!(!answer.contains('⚠') && !answer.contains(&(begin.pred_opt().unwrap()).to_string()), "{answer}");
-    assert_eq!(rig.count("SELECT count(*) FROM audit WHERE tool = 'get_sales'").await, 1, "the wrong one was not run");
+    assert_eq!(
+        rig.count("SELECT count(*) FROM audit WHERE event = 'tool_answered' AND tool = 'get_sales'").await,
+        1,
+        "the wrong one was not run"
+    );
+    let held =
+        "SELECT count(*) FROM audit WHERE event = 'call_held_back' AND result = 'words_differ' AND tool = 'get_sales'";
+    assert_eq!(rig.count(held).await, 1);
     no_faults(&rig);
 }
 

@@ -9,8 +9,10 @@
 )]
 
 mod harness;
+mod import;
 
 mod approval;
+mod audit;
 #[cfg(feature = "failpoints")]
 mod cluster;
 mod conversation;

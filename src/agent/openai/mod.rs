@@ -209,6 +209,10 @@ impl Model for OpenAi {
     fn name(&self) -> &str {
         &self.endpoint
     }
+
+    fn model(&self) -> &str {
+        &self.settings.name
+    }
 }
 
 /// One failed try.

@@ -1,4 +1,5 @@
-//! The server as a client meets it: a real MCP client, a real SQLite file, a pipe in memory between them.
+//! The server as a client meets it: a real MCP client, a real store, a pipe in memory between them. Each test runs over
+//! both engines.
 
 mod callers;
 mod http;
@@ -6,17 +7,22 @@ mod protocol;
 mod reads;
 mod writes;
 
+use std::sync::Arc;
+
 use chrono::{NaiveDate, TimeDelta};
 use rmcp::model::{CallToolRequestParams, CallToolResult, ClientConfig, MetaObject, RequestMetaObject};
 use rmcp::service::{QuitReason, RunningService, ServiceError};
 use rmcp::{RoleClient, ServiceExt as _};
 use serde_json::{Map, Value, json};
+use sqlx::postgres::PgPool;
 use tokio::io::DuplexStream;
 use tokio::task::{JoinError, JoinHandle};
 
+use super::store::Store;
 use super::{Settings, search_form, serve};
 use crate::domain::{Clock, Person, ProposalId, Role, Write, Yen};
-use crate::records::{Records, Source, SqliteRecords};
+use crate::records::testing::{Database, Engine};
+use crate::records::{self, Db, Source, SqliteRecords};
 use crate::staff::{self, Staff};
 use crate::tokens::{Approval, Keys, META_APPROVAL, META_CALLER, digest};
 
@@ -30,12 +36,18 @@ pub(super) fn person(user: &str) -> Person {
 
 /// One server over one file, and a client connected to it.
 pub(super) struct Shop {
-    pub records: SqliteRecords,
+    pub store: Arc<Store>,
+    desk: Desk,
     pub keys: Keys,
     pub clock: Clock,
     pub client: RunningService<RoleClient, ClientConfig>,
     pub server: JoinHandle<Result<QuitReason, JoinError>>,
-    _dir: tempfile::TempDir,
+}
+
+/// What a test changes and reads behind the server's back.
+enum Desk {
+    Sqlite { records: SqliteRecords, _dir: tempfile::TempDir },
+    Postgres { admin: PgPool, database: Database },
 }
 
 /// What came back of a call.
@@ -72,32 +84,59 @@ pub(super) fn object(value: Value) -> Map<String, Value> {
 }
 
 impl Shop {
-    pub async fn open() -> Self {
-        Self::open_with(async |pipe| ClientConfig::default().serve(pipe).await.unwrap()).await
+    pub async fn open(engine: Engine) -> Self {
+        Self::open_with(engine, async |pipe| ClientConfig::default().serve(pipe).await.unwrap()).await
     }
 
     pub async fn open_with(
+        engine: Engine,
         connect: impl AsyncFnOnce(DuplexStream) -> RunningService<RoleClient, ClientConfig>,
     ) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("records.db");
-        let records = Records::open_file(&path).await.unwrap().sqlite().unwrap().clone();
-        seed(&records).await;
+        let (source, opened) = match engine {
+            Engine::Sqlite => {
+                let dir = tempfile::tempdir().unwrap();
+                (Source::File(dir.path().join("records.db")), Err(dir))
+            }
+            Engine::Postgres => {
+                let database = Database::create().await;
+                (Source::Postgres(database.settings()), Ok(database))
+            }
+        };
         let keys = Keys::generate().unwrap();
         let clock = Clock::system();
         let settings = Settings {
-            records: Source::File(path),
+            records: source,
             callers: super::Callers::Tokens(keys.public.clone()),
             zone: chrono_tz::Asia::Tokyo,
             undo_window: UNDO_WINDOW,
         };
+        let store = Arc::new(Store::open(&settings.records, settings.rules()).await.unwrap());
+        let desk = match (opened, &*store) {
+            (Ok(database), _) => Desk::Postgres { admin: database.admin(), database },
+            (Err(dir), Store::Sqlite(sales)) => Desk::Sqlite { records: sales.records.clone(), _dir: dir },
+            (Err(_), Store::Postgres(_)) => unreachable!("a file was asked for"),
+        };
+        desk.seed().await;
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         // Of the newest revision, the server's side of the handshake ends with the first request only.
         let server = {
-            let (records, clock) = (records.clone(), clock.clone());
-            tokio::spawn(async move { serve(records, &settings, clock, theirs).await.unwrap().waiting().await })
+            let (store, clock) = (Arc::clone(&store), clock.clone());
+            tokio::spawn(async move { serve(store, &settings, clock, theirs).await.unwrap().waiting().await })
         };
-        Self { records, keys, clock, client: connect(ours).await, server, _dir: dir }
+        Self { store, desk, keys, clock, client: connect(ours).await, server }
+    }
+
+    /// The store with all rights.
+    pub fn db(&self) -> Db<'_> {
+        self.desk.db()
+    }
+
+    /// The database, where there is one.
+    pub fn database(&self) -> Option<&Database> {
+        match &self.desk {
+            Desk::Sqlite { .. } => None,
+            Desk::Postgres { database, .. } => Some(database),
+        }
     }
 
     pub fn caller(&self, who: &str, tool: &str, args: &Map<String, Value>) -> String {
@@ -135,7 +174,7 @@ impl Shop {
     pub async fn proposal(&self, id: &str, who: &str, write: &Write, state: &str) -> Approval {
         let requester = person(who);
         let digest = digest(write);
-        sqlx::query(
+        records::query(
             "INSERT INTO proposals (id, turn_id, round, call_index, origin_turn, team, channel, root, requester_team,
                  requester_user, lang, tool, write, digest, state, created_at, expires_at, claim_click, decided_team,
                  decided_user)
@@ -145,10 +184,10 @@ impl Shop {
         .bind(requester.team.as_str())
         .bind(requester.user.as_str())
         .bind(write.tool())
-        .bind(sqlx::types::Json(write))
-        .bind(&digest)
+        .bind(serde_json::to_string(write).unwrap())
+        .bind(digest.as_str())
         .bind(state)
-        .execute(self.records.durable())
+        .execute(self.db())
         .await
         .unwrap();
         Approval { proposal: ProposalId::new(id), digest, requester: requester.clone(), approver: requester }
@@ -166,15 +205,15 @@ impl Shop {
     }
 
     pub async fn execute(&self, sql: &'static str, binds: &[&str]) {
-        let mut query = sqlx::query(sql);
-        for bind in binds {
-            query = query.bind(*bind);
-        }
-        query.execute(self.records.durable()).await.unwrap();
+        self.try_execute(sql, binds).await.unwrap();
+    }
+
+    pub async fn try_execute(&self, sql: &'static str, binds: &[&str]) -> Result<u64, sqlx::Error> {
+        binds.iter().fold(records::query(sql), |query, bind| query.bind(*bind)).execute(self.db()).await
     }
 
     pub async fn number(&self, sql: &'static str) -> i64 {
-        sqlx::query_scalar(sql).fetch_one(self.records.read()).await.unwrap()
+        records::query(sql).scalar(self.db()).await.unwrap()
     }
 
     pub async fn approved_sales(&self) -> i64 {
@@ -211,61 +250,82 @@ pub(super) fn cancellation(code_sales: &str) -> Write {
     }
 }
 
-async fn seed(records: &SqliteRecords) {
-    let mut tx = records.begin_durable().await.unwrap();
-    for (user, name, role, departments, active) in [
-        ("viewer", "見学 みる", Role::Viewer, &["野菜"][..], true),
-        ("sales", "営業 はな", Role::Sales, &["野菜"], true),
-        ("colleague", "Ken Sample", Role::Sales, &["野菜"], true),
-        ("manager", "課長 まなぶ", Role::Manager, &["野菜"], true),
-        ("other", "果物 もも", Role::Manager, &["果物"], true),
-        ("admin", "管理 あや", Role::Admin, &[], true),
-        ("gone", "元社員 さる", Role::Admin, &["野菜", "果物"], false),
-    ] {
-        let departments = departments.iter().map(|&d| d.to_owned()).collect();
-        let staff = Staff { person: person(user), display_name: name.into(), role, departments, active };
-        staff::put(&mut *tx, &staff).await.unwrap();
+impl Desk {
+    fn db(&self) -> Db<'_> {
+        match self {
+            Self::Sqlite { records, .. } => records.durable().into(),
+            Self::Postgres { admin, .. } => admin.into(),
+        }
     }
-    for (code, name, department) in [
-        ("0001", "さとう 花子", "野菜"),
-        ("0002", "佐藤 太郎", "野菜"),
-        ("0003", "ｶﾌｪ ﾊﾟﾝﾀﾞ", "野菜"),
-        ("0004", "100% Juice_Bar", "野菜"),
-        ("0101", "サトウ果樹園", "果物"),
-    ] {
-        sqlx::query("INSERT INTO customers VALUES ($1, $2, $3, '架空市1-2-3', '00-0000-0000', $4)")
+
+    async fn seed(&self) {
+        for (user, name, role, departments, active) in [
+            ("viewer", "見学 みる", Role::Viewer, &["野菜"][..], true),
+            ("sales", "営業 はな", Role::Sales, &["野菜"], true),
+            ("colleague", "Ken Sample", Role::Sales, &["野菜"], true),
+            ("manager", "課長 まなぶ", Role::Manager, &["野菜"], true),
+            ("other", "果物 もも", Role::Manager, &["果物"], true),
+            ("admin", "管理 あや", Role::Admin, &[], true),
+            ("gone", "元社員 さる", Role::Admin, &["野菜", "果物"], false),
+        ] {
+            let departments = departments.iter().map(|&d| d.to_owned()).collect();
+            let staff = Staff { person: person(user), display_name: name.into(), role, departments, active };
+            staff::put(&mut *tx, &staff).await.unwrap();
+        }
+        for (code, name, department) in [
+            ("0001", "さとう 花子", "野菜"),
+            ("0002", "佐藤 太郎", "野菜"),
+            ("0003", "ｶﾌｪ ﾊﾟﾝﾀﾞ", "野菜"),
+            ("0004", "100% Juice_Bar", "野菜"),
+            ("0101", "サトウ果樹園", "果物"),
+        ] {
+            // PostgreSQL fills the form itself and takes nobody's word for it.
+            let (sql, form) = match self {
+                Self::Sqlite { .. } => (
+                    "INSERT INTO customers (code_customer, name_customer, department, address, phone, name_search)
+                 VALUES ($1, $2, $3, '架空市1-2-3', '00-0000-0000', $4)",
+                    Some(search_form(name)),
+                ),
+                Self::Postgres { .. } => (
+                    "INSERT INTO customers (code_customer, name_customer, department, address, phone)
+                 VALUES ($1, $2, $3, '架空市1-2-3', '00-0000-0000')",
+                    None,
+                ),
+            };
+            let query = records::query(sql).bind(code).bind(name).bind(department);
+            form.into_iter().fold(query, |query, form| query.bind(form)).execute(self.db()).await.unwrap();
+        }
+        for (code, customer, date, price, by, cancelled) in [
+            ("S1", "0002", "2026-09-28", 100, "sales", false),     // a Monday
+            ("S2", "0002", "2026-10-04", 200, "colleague", false), // the Sunday of that week
+            ("S3", "0002", "2026-10-05", 400, "sales", true),
+            ("S4", "0001", "2026-10-05", 800, "sales", false),
+            ("S5", "0101", "2026-10-05", 1_000_000, "other", false),
+            // Registered for a person who has moved on to another department since.
+            ("S6", "0101", "2026-10-06", 2_000_000, "sales", false),
+        ] {
+            records::query(match self {
+                Self::Sqlite { .. } => {
+                    "INSERT INTO sales (code_sales, code_customer, sales_date, products, price, registered_by, origin,
+                     registered_at, cancelled_at, cancelled_by)
+                 VALUES ($1, $2, $3, '品物', $4, $5, 'sample', 0, $6, $7)"
+                }
+                Self::Postgres { .. } => {
+                    "INSERT INTO sales (code_sales, code_customer, sales_date, products, price, registered_by, origin,
+                     registered_at, cancelled_at, cancelled_by)
+                 VALUES ($1, $2, $3::date, '品物', $4, $5, 'sample', 0, $6, $7)"
+                }
+            })
             .bind(code)
-            .bind(name)
-            .bind(search_form(name))
-            .bind(department)
-            .execute(&mut *tx)
+            .bind(customer)
+            .bind(date)
+            .bind(i64::from(price))
+            .bind(person(by).subject())
+            .bind(cancelled.then_some(1_i64))
+            .bind(cancelled.then(|| person(by).subject()))
+            .execute(self.db())
             .await
             .unwrap();
+        }
     }
-    for (code, customer, date, price, by, cancelled) in [
-        ("S1", "0002", "2026-09-28", 100, "sales", false),     // a Monday
-        ("S2", "0002", "2026-10-04", 200, "colleague", false), // the Sunday of that week
-        ("S3", "0002", "2026-10-05", 400, "sales", true),
-        ("S4", "0001", "2026-10-05", 800, "sales", false),
-        ("S5", "0101", "2026-10-05", 1_000_000, "other", false),
-        // Registered for a person who has moved on to another department since.
-        ("S6", "0101", "2026-10-06", 2_000_000, "sales", false),
-    ] {
-        sqlx::query(
-            "INSERT INTO sales (code_sales, code_customer, sales_date, products, price, registered_by, origin,
-                 registered_at, cancelled_at, cancelled_by)
-             VALUES ($1, $2, $3, '品物', $4, $5, 'sample', 0, $6, $7)",
-        )
-        .bind(code)
-        .bind(customer)
-        .bind(date)
-        .bind(price)
-        .bind(person(by).subject())
-        .bind(cancelled.then_some(1_i64))
-        .bind(cancelled.then(|| person(by).subject()))
-        .execute(&mut *tx)
-        .await
-        .unwrap();
-    }
-    tx.commit().await.unwrap();
 }

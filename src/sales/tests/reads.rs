@@ -3,249 +3,262 @@
 use serde_json::{Value, json};
 
 use super::{Shop, person};
+use crate::records::testing::on_both_engines;
 
 fn codes<'a>(rows: &'a Value, field: &str) -> Vec<&'a str> {
     rows.as_array().unwrap().iter().map(|row| row[field].as_str().unwrap()).collect()
 }
 
-#[tokio::test]
-async fn a_name_is_found_in_any_kana_width_case_and_spacing() {
-    let shop = Shop::open().await;
-    for (wanted, found) in [
-        ("サトウ", vec!["0001"]),
-        ("ｻﾄｳ", vec!["0001"]),
-        ("さ と う", vec!["0001"]),
-        ("佐藤太郎", vec!["0002"]),
-        ("かふぇぱんだ", vec!["0003"]),
-        ("JUICE", vec!["0004"]),
-        ("ｊｕｉｃｅ", vec!["0004"]),
-        ("100%", vec!["0004"]),
-        ("さとし", vec![]),
-    ] {
-        let reply = shop.call("sales", "get_customers", json!({ "name_str_customer": wanted })).await;
-        assert_eq!(codes(&reply.data()["customers"], "code_customer"), found, "{wanted}");
-        assert_eq!(reply.data()["count"], found.len(), "{wanted}");
-        assert_eq!(reply.data()["truncated"], false);
+on_both_engines! {
+    async fn a_name_is_found_in_any_kana_width_case_and_spacing(engine) {
+        let shop = Shop::open(engine).await;
+        for (wanted, found) in [
+            ("サトウ", vec!["0001"]),
+            ("ｻﾄｳ", vec!["0001"]),
+            ("さ と う", vec!["0001"]),
+            ("佐藤太郎", vec!["0002"]),
+            ("かふぇぱんだ", vec!["0003"]),
+            ("JUICE", vec!["0004"]),
+            ("ｊｕｉｃｅ", vec!["0004"]),
+            ("100%", vec!["0004"]),
+            ("さとし", vec![]),
+        ] {
+            let reply = shop.call("sales", "get_customers", json!({ "name_str_customer": wanted })).await;
+            assert_eq!(codes(&reply.data()["customers"], "code_customer"), found, "{wanted}");
+            assert_eq!(reply.data()["count"], found.len(), "{wanted}");
+            assert_eq!(reply.data()["truncated"], false);
+        }
     }
 }
 
-#[tokio::test]
-async fn percent_underscore_and_sql_in_a_name_are_plain_letters() {
-    let shop = Shop::open().await;
-    for (wanted, count) in [("%", 1), ("_", 1), ("%太%", 0), ("s_to", 0), ("' OR 1=1 --", 0), ("\\", 0), ("*", 0)] {
-        let reply = shop.call("sales", "get_customers", json!({ "name_str_customer": wanted })).await;
-        assert_eq!(reply.data()["count"], count, "{wanted}");
+on_both_engines! {
+    async fn percent_underscore_and_sql_in_a_name_are_plain_letters(engine) {
+        let shop = Shop::open(engine).await;
+        for (wanted, count) in [("%", 1), ("_", 1), ("%太%", 0), ("s_to", 0), ("' OR 1=1 --", 0), ("\\", 0), ("*", 0)] {
+            let reply = shop.call("sales", "get_customers", json!({ "name_str_customer": wanted })).await;
+            assert_eq!(reply.data()["count"], count, "{wanted}");
+        }
     }
 }
 
-#[tokio::test]
-async fn customers_come_with_address_phone_and_department() {
-    let shop = Shop::open().await;
-    let reply = shop.call("viewer", "get_customers", json!({ "code_customer": "0002" })).await;
-    assert_eq!(
-        *reply.data(),
-        json!({
-            "customers": [{
-                "code_customer": "0002", "name_customer": "佐藤 太郎", "address": "架空市1-2-3",
-                "phone": "00-0000-0000", "department": "野菜",
-            }],
-            "count": 1, "truncated": false, "departments": ["野菜"],
-        })
-    );
-}
-
-#[tokio::test]
-async fn sales_come_newest_last_with_cancelled_ones_marked_and_not_in_the_total() {
-    let shop = Shop::open().await;
-    let reply = shop.call("viewer", "get_sales", json!({ "code_customer": "0002" })).await;
-    let data = reply.data();
-    assert_eq!(codes(&data["sales"], "code_sales"), ["S1", "S2", "S3"]);
-    assert_eq!((&data["count"], &data["total_price"]), (&json!(3), &json!(300)));
-    assert_eq!(data["departments"], json!(["野菜"]));
-    assert_eq!(data.get("period"), None, "no period was asked");
-    assert_eq!(
-        data["sales"][2],
-        json!({
-            "code_sales": "S3", "code_customer": "0002", "name_customer": "佐藤 太郎", "department": "野菜",
-            "date_sales": "2026-10-05", "products": "品物", "price": 400, "registered_by": "slack:T0TEST:U0SALES",
-            "registered_by_name": "営業 はな", "cancelled": true,
-        })
-    );
-}
-
-#[tokio::test]
-async fn a_period_includes_both_ends_and_is_given_back() {
-    let shop = Shop::open().await;
-    let ask = |begin: &str, end: &str| json!({ "code_customer": "0002", "date_sales_begin_str": begin, "date_sales_end_str": end });
-    let reply = shop.call("viewer", "get_sales", ask("2026-09-28", "2026-10-04")).await;
-    assert_eq!(codes(&reply.data()["sales"], "code_sales"), ["S1", "S2"]);
-    assert_eq!(reply.data()["period"], json!({ "begin": "2026-09-28", "end": "2026-10-04" }));
-    let open = json!({ "code_customer": "0002", "date_sales_begin_str": "2026-10-04" });
-    let reply = shop.call("viewer", "get_sales", open).await;
-    assert_eq!(codes(&reply.data()["sales"], "code_sales"), ["S2", "S3"]);
-    assert_eq!(reply.data()["period"], json!({ "begin": "2026-10-04", "end": null }));
-    let reply = shop.call("viewer", "get_sales", ask("2020-01-01", "2020-01-31")).await;
-    assert_eq!((&reply.data()["count"], &reply.data()["total_price"]), (&json!(0), &json!(0)));
-    assert_eq!(shop.call("viewer", "get_sales", ask("2026-10-04", "2026-10-03")).await.code(), "invalid_date");
-    assert_eq!(shop.call("viewer", "get_sales", ask("2026-02-30", "2026-10-03")).await.code(), "invalid_date");
-    assert_eq!(shop.call("viewer", "get_sales", ask("yesterday", "2026-10-03")).await.code(), "invalid_date");
-}
-
-#[tokio::test]
-async fn count_and_total_cover_what_is_not_returned() {
-    let shop = Shop::open().await;
-    let reply = shop.call("viewer", "get_sales", json!({ "code_customer": "0002", "limit": 1 })).await;
-    let data = reply.data();
-    assert_eq!(codes(&data["sales"], "code_sales"), ["S3"]);
-    assert_eq!((&data["count"], &data["total_price"], &data["truncated"]), (&json!(3), &json!(300), &json!(true)));
-    for limit in [json!(0), json!(501), json!(-1), json!("1"), json!(1.5)] {
-        let reply = shop.call("viewer", "get_sales", json!({ "code_customer": "0002", "limit": limit })).await;
-        assert_eq!(reply.code(), "invalid_arguments", "{limit}");
-    }
-}
-
-#[tokio::test]
-async fn registrations_are_the_callers_own_unless_a_colleague_or_a_number_is_named() {
-    let shop = Shop::open().await;
-    let list = async |args: Value| {
-        let reply = shop.call("sales", "list_registrations", args).await;
-        codes(&reply.data()["registrations"], "code_sales").join(" ")
-    };
-    assert_eq!(list(json!({})).await, "S1 S4");
-    assert_eq!(list(json!({ "include_cancelled": true })).await, "S1 S3 S4");
-    assert_eq!(list(json!({ "registered_by": "slack:T0TEST:U0COLLEAGUE" })).await, "S2");
-    assert_eq!(list(json!({ "registered_by": "ken" })).await, "S2");
-    assert_eq!(list(json!({ "registered_by": "nobody" })).await, "");
-    assert_eq!(list(json!({ "code_sales": "S2" })).await, "S2");
-    assert_eq!(list(json!({ "date_sales_begin_str": "2026-10-05", "date_sales_end_str": "2026-10-05" })).await, "S4");
-    let reply = shop.call("sales", "list_registrations", json!({ "include_cancelled": true })).await;
-    assert_eq!((&reply.data()["count"], &reply.data()["total_price"]), (&json!(3), &json!(900)));
-    assert_eq!(reply.data()["registrations"][0]["origin"], "sample");
-}
-
-#[tokio::test]
-async fn a_summary_groups_by_every_unit_and_leaves_cancelled_sales_out() {
-    let shop = Shop::open().await;
-    let groups = async |who: &str, by: &str| {
-        let args = json!({ "date_sales_begin_str": "2026-09-01", "date_sales_end_str": "2026-10-31", "group_by": by });
-        let reply = shop.call(who, "summarize_sales", args).await;
-        assert_eq!(reply.data()["period"], json!({ "begin": "2026-09-01", "end": "2026-10-31" }));
-        let rows = reply.data()["groups"].as_array().unwrap().clone();
-        let sum: i64 = rows.iter().map(|g| g["total_price"].as_i64().unwrap()).sum();
-        assert_eq!(reply.data()["total_price"], sum, "the total is the sum of the groups");
-        rows.iter()
-            .map(|g| {
-                format!(
-                    "{}|{}|{}|{}",
-                    g["key"].as_str().unwrap(),
-                    g["label"].as_str().unwrap(),
-                    g["count"],
-                    g["total_price"]
-                )
+on_both_engines! {
+    async fn customers_come_with_address_phone_and_department(engine) {
+        let shop = Shop::open(engine).await;
+        let reply = shop.call("viewer", "get_customers", json!({ "code_customer": "0002" })).await;
+        assert_eq!(
+            *reply.data(),
+            json!({
+                "customers": [{
+                    "code_customer": "0002", "name_customer": "佐藤 太郎", "address": "架空市1-2-3",
+                    "phone": "00-0000-0000", "department": "野菜",
+                }],
+                "count": 1, "truncated": false, "departments": ["野菜"],
             })
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(groups("sales", "total").await, ["total|total|3|1100"]);
-    assert_eq!(groups("sales", "month").await, ["2026-09|2026-09|1|100", "2026-10|2026-10|2|1000"]);
-    assert_eq!(
-        groups("sales", "week").await,
-        ["2026-09-28|2026-09-28/2026-10-04|2|300", "2026-10-05|2026-10-05/2026-10-11|1|800"]
-    );
-    assert_eq!(
-        groups("sales", "day").await,
-        ["2026-09-28|2026-09-28|1|100", "2026-10-04|2026-10-04|1|200", "2026-10-05|2026-10-05|1|800"]
-    );
-    assert_eq!(groups("sales", "customer").await, ["0001|さとう 花子|1|800", "0002|佐藤 太郎|2|300"]);
-    assert_eq!(
-        groups("sales", "staff").await,
-        ["slack:T0TEST:U0SALES|営業 はな|2|900", "slack:T0TEST:U0COLLEAGUE|Ken Sample|1|200"]
-    );
-    assert_eq!(groups("admin", "total").await, ["total|total|5|3001100"]);
-    let args = json!({ "date_sales_begin_str": "2026-09-01", "date_sales_end_str": "2026-10-31", "group_by": "year" });
-    assert_eq!(shop.call("sales", "summarize_sales", args).await.code(), "invalid_arguments");
+        );
+    }
 }
 
-#[tokio::test]
-async fn a_summary_of_nothing_is_success_with_zero() {
-    let shop = Shop::open().await;
-    let args = json!({ "date_sales_begin_str": "2020-01-01", "date_sales_end_str": "2020-01-31", "group_by": "total" });
-    let reply = shop.call("sales", "summarize_sales", args).await;
-    assert_eq!(
-        *reply.data(),
-        json!({
-            "groups": [], "count": 0, "total_price": 0, "truncated": false, "departments": [],
-            "period": { "begin": "2020-01-01", "end": "2020-01-31" },
-        })
-    );
+on_both_engines! {
+    async fn sales_come_newest_last_with_cancelled_ones_marked_and_not_in_the_total(engine) {
+        let shop = Shop::open(engine).await;
+        let reply = shop.call("viewer", "get_sales", json!({ "code_customer": "0002" })).await;
+        let data = reply.data();
+        assert_eq!(codes(&data["sales"], "code_sales"), ["S1", "S2", "S3"]);
+        assert_eq!((&data["count"], &data["total_price"]), (&json!(3), &json!(300)));
+        assert_eq!(data["departments"], json!(["野菜"]));
+        assert_eq!(data.get("period"), None, "no period was asked");
+        assert_eq!(
+            data["sales"][2],
+            json!({
+                "code_sales": "S3", "code_customer": "0002", "name_customer": "佐藤 太郎", "department": "野菜",
+                "date_sales": "2026-10-05", "products": "品物", "price": 400, "registered_by": "slack:T0TEST:U0SALES",
+                "registered_by_name": "営業 はな", "cancelled": true,
+            })
+        );
+    }
+}
+
+on_both_engines! {
+    async fn a_period_includes_both_ends_and_is_given_back(engine) {
+        let shop = Shop::open(engine).await;
+        let ask = |begin: &str, end: &str| json!({ "code_customer": "0002", "date_sales_begin_str": begin, "date_sales_end_str": end });
+        let reply = shop.call("viewer", "get_sales", ask("2026-09-28", "2026-10-04")).await;
+        assert_eq!(codes(&reply.data()["sales"], "code_sales"), ["S1", "S2"]);
+        assert_eq!(reply.data()["period"], json!({ "begin": "2026-09-28", "end": "2026-10-04" }));
+        let open = json!({ "code_customer": "0002", "date_sales_begin_str": "2026-10-04" });
+        let reply = shop.call("viewer", "get_sales", open).await;
+        assert_eq!(codes(&reply.data()["sales"], "code_sales"), ["S2", "S3"]);
+        assert_eq!(reply.data()["period"], json!({ "begin": "2026-10-04", "end": null }));
+        let reply = shop.call("viewer", "get_sales", ask("2020-01-01", "2020-01-31")).await;
+        assert_eq!((&reply.data()["count"], &reply.data()["total_price"]), (&json!(0), &json!(0)));
+        assert_eq!(shop.call("viewer", "get_sales", ask("2026-10-04", "2026-10-03")).await.code(), "invalid_date");
+        assert_eq!(shop.call("viewer", "get_sales", ask("2026-02-30", "2026-10-03")).await.code(), "invalid_date");
+        assert_eq!(shop.call("viewer", "get_sales", ask("yesterday", "2026-10-03")).await.code(), "invalid_date");
+    }
+}
+
+on_both_engines! {
+    async fn count_and_total_cover_what_is_not_returned(engine) {
+        let shop = Shop::open(engine).await;
+        let reply = shop.call("viewer", "get_sales", json!({ "code_customer": "0002", "limit": 1 })).await;
+        let data = reply.data();
+        assert_eq!(codes(&data["sales"], "code_sales"), ["S3"]);
+        assert_eq!((&data["count"], &data["total_price"], &data["truncated"]), (&json!(3), &json!(300), &json!(true)));
+        for limit in [json!(0), json!(501), json!(-1), json!("1"), json!(1.5)] {
+            let reply = shop.call("viewer", "get_sales", json!({ "code_customer": "0002", "limit": limit })).await;
+            assert_eq!(reply.code(), "invalid_arguments", "{limit}");
+        }
+    }
+}
+
+on_both_engines! {
+    async fn registrations_are_the_callers_own_unless_a_colleague_or_a_number_is_named(engine) {
+        let shop = Shop::open(engine).await;
+        let list = async |args: Value| {
+            let reply = shop.call("sales", "list_registrations", args).await;
+            codes(&reply.data()["registrations"], "code_sales").join(" ")
+        };
+        assert_eq!(list(json!({})).await, "S1 S4");
+        assert_eq!(list(json!({ "include_cancelled": true })).await, "S1 S3 S4");
+        assert_eq!(list(json!({ "registered_by": "slack:T0TEST:U0COLLEAGUE" })).await, "S2");
+        assert_eq!(list(json!({ "registered_by": "ken" })).await, "S2");
+        assert_eq!(list(json!({ "registered_by": "nobody" })).await, "");
+        assert_eq!(list(json!({ "code_sales": "S2" })).await, "S2");
+        assert_eq!(list(json!({ "date_sales_begin_str": "2026-10-05", "date_sales_end_str": "2026-10-05" })).await, "S4");
+        let reply = shop.call("sales", "list_registrations", json!({ "include_cancelled": true })).await;
+        assert_eq!((&reply.data()["count"], &reply.data()["total_price"]), (&json!(3), &json!(900)));
+        assert_eq!(reply.data()["registrations"][0]["origin"], "sample");
+    }
+}
+
+on_both_engines! {
+    async fn a_summary_groups_by_every_unit_and_leaves_cancelled_sales_out(engine) {
+        let shop = Shop::open(engine).await;
+        let groups = async |who: &str, by: &str| {
+            let args = json!({ "date_sales_begin_str": "2026-09-01", "date_sales_end_str": "2026-10-31", "group_by": by });
+            let reply = shop.call(who, "summarize_sales", args).await;
+            assert_eq!(reply.data()["period"], json!({ "begin": "2026-09-01", "end": "2026-10-31" }));
+            let rows = reply.data()["groups"].as_array().unwrap().clone();
+            let sum: i64 = rows.iter().map(|g| g["total_price"].as_i64().unwrap()).sum();
+            assert_eq!(reply.data()["total_price"], sum, "the total is the sum of the groups");
+            rows.iter()
+                .map(|g| {
+                    format!(
+                        "{}|{}|{}|{}",
+                        g["key"].as_str().unwrap(),
+                        g["label"].as_str().unwrap(),
+                        g["count"],
+                        g["total_price"]
+                    )
+                })
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(groups("sales", "total").await, ["total|total|3|1100"]);
+        assert_eq!(groups("sales", "month").await, ["2026-09|2026-09|1|100", "2026-10|2026-10|2|1000"]);
+        assert_eq!(
+            groups("sales", "week").await,
+            ["2026-09-28|2026-09-28/2026-10-04|2|300", "2026-10-05|2026-10-05/2026-10-11|1|800"]
+        );
+        assert_eq!(
+            groups("sales", "day").await,
+            ["2026-09-28|2026-09-28|1|100", "2026-10-04|2026-10-04|1|200", "2026-10-05|2026-10-05|1|800"]
+        );
+        assert_eq!(groups("sales", "customer").await, ["0001|さとう 花子|1|800", "0002|佐藤 太郎|2|300"]);
+        assert_eq!(
+            groups("sales", "staff").await,
+            ["slack:T0TEST:U0SALES|営業 はな|2|900", "slack:T0TEST:U0COLLEAGUE|Ken Sample|1|200"]
+        );
+        assert_eq!(groups("admin", "total").await, ["total|total|5|3001100"]);
+        let args = json!({ "date_sales_begin_str": "2026-09-01", "date_sales_end_str": "2026-10-31", "group_by": "year" });
+        assert_eq!(shop.call("sales", "summarize_sales", args).await.code(), "invalid_arguments");
+    }
+}
+
+on_both_engines! {
+    async fn a_summary_of_nothing_is_success_with_zero(engine) {
+        let shop = Shop::open(engine).await;
+        let args = json!({ "date_sales_begin_str": "2020-01-01", "date_sales_end_str": "2020-01-31", "group_by": "total" });
+        let reply = shop.call("sales", "summarize_sales", args).await;
+        assert_eq!(
+            *reply.data(),
+            json!({
+                "groups": [], "count": 0, "total_price": 0, "truncated": false, "departments": [],
+                "period": { "begin": "2020-01-01", "end": "2020-01-31" },
+            })
+        );
+    }
 }
 
 /// Everything a person of one department can ask, and nothing of the other department in any byte of it.
-#[tokio::test]
-async fn i07_no_answer_count_or_error_shows_a_row_of_another_department() {
-    let shop = Shop::open().await;
-    let period = json!({ "date_sales_begin_str": "2026-09-01", "date_sales_end_str": "2026-10-31" });
-    let with = |extra: Value| {
-        let mut all = period.as_object().unwrap().clone();
-        all.extend(extra.as_object().unwrap().clone());
-        Value::Object(all)
-    };
-    for (tool, args) in [
-        ("get_customers", json!({})),
-        ("get_customers", json!({ "code_customer": "0101" })),
-        ("get_customers", json!({ "name_str_customer": "サトウ" })),
-        ("list_registrations", json!({})),
-        ("list_registrations", json!({ "code_sales": "S5" })),
-        ("list_registrations", json!({ "registered_by": person("other").subject() })),
-        ("summarize_sales", with(json!({ "group_by": "customer" }))),
-        ("summarize_sales", with(json!({ "group_by": "staff" }))),
-        ("summarize_sales", with(json!({ "group_by": "total" }))),
-    ] {
-        let reply = shop.call("sales", tool, args.clone()).await;
-        let text = reply.data().to_string();
-        for canary in ["果物", "果樹園", "0101", "S5", "S6", "000000", "U0OTHER"] {
-            assert!(!text.contains(canary), "{tool} {args} shows {canary}: {text}");
+on_both_engines! {
+    async fn i07_no_answer_count_or_error_shows_a_row_of_another_department(engine) {
+        let shop = Shop::open(engine).await;
+        let period = json!({ "date_sales_begin_str": "2026-09-01", "date_sales_end_str": "2026-10-31" });
+        let with = |extra: Value| {
+            let mut all = period.as_object().unwrap().clone();
+            all.extend(extra.as_object().unwrap().clone());
+            Value::Object(all)
+        };
+        for (tool, args) in [
+            ("get_customers", json!({})),
+            ("get_customers", json!({ "code_customer": "0101" })),
+            ("get_customers", json!({ "name_str_customer": "サトウ" })),
+            ("list_registrations", json!({})),
+            ("list_registrations", json!({ "code_sales": "S5" })),
+            ("list_registrations", json!({ "registered_by": person("other").subject() })),
+            ("summarize_sales", with(json!({ "group_by": "customer" }))),
+            ("summarize_sales", with(json!({ "group_by": "staff" }))),
+            ("summarize_sales", with(json!({ "group_by": "total" }))),
+        ] {
+            let reply = shop.call("sales", tool, args.clone()).await;
+            let text = reply.data().to_string();
+            for canary in ["果物", "果樹園", "0101", "S5", "S6", "000000", "U0OTHER"] {
+                assert!(!text.contains(canary), "{tool} {args} shows {canary}: {text}");
+            }
+        }
+        // Another department's customer and one that does not exist are refused in the same words.
+        for (tool, rest) in [("get_sales", json!({})), ("summarize_sales", with(json!({ "group_by": "total" })))] {
+            let ask = |code: &str| {
+                let mut args = rest.as_object().unwrap().clone();
+                args.insert("code_customer".into(), code.into());
+                Value::Object(args)
+            };
+            let theirs = shop.call("sales", tool, ask("0101")).await;
+            assert_eq!(theirs.code(), "customer_not_found");
+            assert_eq!(theirs, shop.call("sales", tool, ask("9999")).await);
         }
     }
-    // Another department's customer and one that does not exist are refused in the same words.
-    for (tool, rest) in [("get_sales", json!({})), ("summarize_sales", with(json!({ "group_by": "total" })))] {
-        let ask = |code: &str| {
-            let mut args = rest.as_object().unwrap().clone();
-            args.insert("code_customer".into(), code.into());
-            Value::Object(args)
-        };
-        let theirs = shop.call("sales", tool, ask("0101")).await;
-        assert_eq!(theirs.code(), "customer_not_found");
-        assert_eq!(theirs, shop.call("sales", tool, ask("9999")).await);
+}
+
+on_both_engines! {
+    async fn departments_name_whose_rows_are_shown(engine) {
+        let shop = Shop::open(engine).await;
+        let reply = shop.call("admin", "get_customers", json!({})).await;
+        assert_eq!(reply.data()["departments"], json!(["果物", "野菜"]));
+        assert_eq!(reply.data()["count"], 5);
+        let args = json!({ "date_sales_begin_str": "2026-10-05", "date_sales_end_str": "2026-10-06", "group_by": "day" });
+        let reply = shop.call("admin", "summarize_sales", args).await;
+        assert_eq!(reply.data()["departments"], json!(["果物", "野菜"]));
     }
 }
 
-#[tokio::test]
-async fn departments_name_whose_rows_are_shown() {
-    let shop = Shop::open().await;
-    let reply = shop.call("admin", "get_customers", json!({})).await;
-    assert_eq!(reply.data()["departments"], json!(["果物", "野菜"]));
-    assert_eq!(reply.data()["count"], 5);
-    let args = json!({ "date_sales_begin_str": "2026-10-05", "date_sales_end_str": "2026-10-06", "group_by": "day" });
-    let reply = shop.call("admin", "summarize_sales", args).await;
-    assert_eq!(reply.data()["departments"], json!(["果物", "野菜"]));
-}
-
-#[tokio::test]
-async fn every_read_leaves_one_row_in_the_audit_and_no_words_of_a_person() {
-    let shop = Shop::open().await;
-    shop.call("sales", "get_customers", json!({ "name_str_customer": "太郎" })).await;
-    shop.call("sales", "get_sales", json!({ "code_customer": "9999" })).await;
-    let rows: Vec<(String, String, String, String)> =
-        sqlx::query_as("SELECT on_behalf, event, tool, detail FROM audit ORDER BY id")
-            .fetch_all(shop.records.read())
-            .await
-            .unwrap();
-    let me = person("sales").subject();
-    assert_eq!(
-        rows,
-        [
-            (me.clone(), "tool_answered".into(), "get_customers".into(), r#"{"count":1,"repeated":null}"#.into()),
-            (me, "tool_refused".into(), "get_sales".into(), r#"{"code":"customer_not_found"}"#.into()),
-        ]
-    );
+on_both_engines! {
+    async fn every_read_leaves_one_row_in_the_audit_and_no_words_of_a_person(engine) {
+        let shop = Shop::open(engine).await;
+        shop.call("sales", "get_customers", json!({ "name_str_customer": "太郎" })).await;
+        shop.call("sales", "get_sales", json!({ "code_customer": "9999" })).await;
+        let rows: Vec<(String, String, String, String)> =
+            sqlx::query_as("SELECT on_behalf, event, tool, detail FROM audit ORDER BY id")
+                .fetch_all(shop.records.read())
+                .await
+                .unwrap();
+        let me = person("sales").subject();
+        assert_eq!(
+            rows,
+            [
+                (me.clone(), "tool_answered".into(), "get_customers".into(), r#"{"count":1,"repeated":null}"#.into()),
+                (me, "tool_refused".into(), "get_sales".into(), r#"{"code":"customer_not_found"}"#.into()),
+            ]
+        );
+    }
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Reply, Shop, cancellation, carrots, object, person};
 use crate::domain::{ProposalId, Write, Yen};
+use crate::records::testing::on_both_engines;
 use crate::tokens::{Approval, Keys, META_APPROVAL, META_CALLER, digest};
 
 fn with_price(price: i64) -> Write {
@@ -17,328 +18,345 @@ fn with_price(price: i64) -> Write {
     }
 }
 
-#[tokio::test]
-async fn an_approved_sale_is_written_as_the_card_showed_it() {
-    let shop = Shop::open().await;
-    let approval = shop.proposal("P1", "sales", &carrots(), "claimed").await;
-    let reply = shop.commit(&approval, &carrots()).await;
-    let row = &reply.data()["sales_registered"];
-    let code = row["code_sales"].as_str().unwrap();
-    let (time, letters) = code.strip_prefix('S').unwrap().split_once('-').unwrap();
-    assert!(time.len() == 14 && time.chars().all(|c| c.is_ascii_digit()), "{code}");
-    assert!(letters.len() == 4 && letters.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit()), "{code}");
-    let today = shop.clock.today(chrono_tz::Asia::Tokyo).format("%Y%m%d").to_string();
-    assert!(time.starts_with(&today), "the number tells the company's day: {code}");
-    assert_eq!(
-        *row,
-        json!({
-            "code_sales": code, "code_customer": "0002", "name_customer": "佐藤 太郎", "department": "野菜",
-            "date_sales": "2026-10-05", "products": "人参 10kg", "price": 1800,
-            "registered_by": "slack:T0TEST:U0SALES", "registered_by_name": "営業 はな", "cancelled": false,
-        })
-    );
-    assert_eq!(reply.data()["departments"], json!(["野菜"]));
-    let listed = shop.call("sales", "get_sales", json!({ "code_customer": "0002", "code_sales": code })).await;
-    assert_eq!(listed.data()["sales"][0], *row, "what is read back is what was said");
-    let audit: String = sqlx::query_scalar("SELECT proposal || event || risk FROM audit WHERE proposal IS NOT NULL")
-        .fetch_one(shop.records.read())
-        .await
-        .unwrap();
-    assert_eq!(audit, "P1sale_registeredmedium");
-}
-
-#[tokio::test]
-async fn k10_the_same_approval_again_gives_the_first_row_back() {
-    let shop = Shop::open().await;
-    let approval = shop.proposal("P1", "sales", &carrots(), "claimed").await;
-    let first = shop.commit(&approval, &carrots()).await;
-    assert_eq!(first.data().get("repeated"), None);
-    let check = async |when: &str| {
-        let again = shop.commit(&approval, &carrots()).await;
-        assert_eq!(again.data()["repeated"], true, "{when}");
+on_both_engines! {
+    async fn an_approved_sale_is_written_as_the_card_showed_it(engine) {
+        let shop = Shop::open(engine).await;
+        let approval = shop.proposal("P1", "sales", &carrots(), "claimed").await;
+        let reply = shop.commit(&approval, &carrots()).await;
+        let row = &reply.data()["sales_registered"];
+        let code = row["code_sales"].as_str().unwrap();
+        let (time, letters) = code.strip_prefix('S').unwrap().split_once('-').unwrap();
+        assert!(time.len() == 14 && time.chars().all(|c| c.is_ascii_digit()), "{code}");
+        assert!(letters.len() == 4 && letters.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit()), "{code}");
+        let today = shop.clock.today(chrono_tz::Asia::Tokyo).format("%Y%m%d").to_string();
+        assert!(time.starts_with(&today), "the number tells the company's day: {code}");
         assert_eq!(
-            again.data()["sales_registered"]["code_sales"],
-            first.data()["sales_registered"]["code_sales"],
-            "{when}"
+            *row,
+            json!({
+                "code_sales": code, "code_customer": "0002", "name_customer": "佐藤 太郎", "department": "野菜",
+                "date_sales": "2026-10-05", "products": "人参 10kg", "price": 1800,
+                "registered_by": "slack:T0TEST:U0SALES", "registered_by_name": "営業 はな", "cancelled": false,
+            })
         );
-        assert_eq!(shop.approved_sales().await, 1, "{when}");
-    };
-    check("at once").await;
-    shop.set_state("P1", "done").await;
-    check("settled").await;
-    shop.execute("UPDATE customers SET name_customer = $1 WHERE code_customer = '0002'", &["佐藤 次郎"]).await;
-    check("the customer was renamed since").await;
-    shop.execute("UPDATE staff SET active = 0 WHERE user = $1", &["U0SALES"]).await;
-    check("the person was revoked since").await;
-    let other = shop.commit(&approval, &with_price(1801)).await;
-    assert_eq!(other.code(), "approval_mismatch", "other arguments under the same approval");
-    let forged = Approval { digest: digest(&with_price(1801)), ..approval.clone() };
-    assert_eq!(shop.commit(&forged, &with_price(1801)).await.code(), "approval_mismatch");
-    assert_eq!(shop.approved_sales().await, 1);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn i02_sixty_four_calls_of_one_approval_at_once_write_one_sale() {
-    let shop = Shop::open().await;
-    let approval = shop.proposal("P1", "sales", &carrots(), "claimed").await;
-    let write = carrots();
-    let replies = join_all((0..64).map(|_| shop.commit(&approval, &write))).await;
-    let firsts = replies.iter().filter(|r| r.data().get("repeated").is_none()).count();
-    assert_eq!(firsts, 1, "one wrote, the others were told what it wrote");
-    let code = &replies[0].data()["sales_registered"];
-    assert!(replies.iter().all(|r| r.data()["sales_registered"] == *code));
-    assert_eq!(shop.approved_sales().await, 1);
-    assert_eq!(shop.number("SELECT count(*) FROM audit WHERE event = 'sale_registered'").await, 1);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn numbers_are_unique_when_many_sales_are_registered_in_one_second() {
-    let shop = Shop::open().await;
-    let mut approvals = Vec::new();
-    for i in 0..16 {
-        approvals.push(shop.proposal(&format!("P{i}"), "sales", &with_price(i), "claimed").await);
-    }
-    let writes: Vec<_> = (0..16).map(with_price).collect();
-    join_all(approvals.iter().zip(&writes).map(|(a, w)| shop.commit(a, w))).await;
-    assert_eq!(shop.number("SELECT count(DISTINCT code_sales) FROM sales WHERE origin = 'approval'").await, 16);
-}
-
-#[tokio::test]
-async fn i03_whatever_differs_from_the_card_is_not_written() {
-    let shop = Shop::open().await;
-    let approval = shop.proposal("P1", "sales", &carrots(), "claimed").await;
-    for (field, value) in [
-        ("code_customer", json!("0001")),
-        ("products", json!("人参 100kg")),
-        ("products", json!("人参 10kg ")),
-        ("price", json!(18_000)),
-        ("date_sales_str", json!("2026-10-06")),
-    ] {
-        let mut args = carrots().arguments();
-        args.insert(field.into(), value.clone());
-        let reply = shop.commit_args(&approval, "add_sale", args).await;
-        assert_eq!(reply.code(), "approval_mismatch", "{field} {value}");
-    }
-    // A token for another digest than the proposal's, even one that fits the call.
-    let forged = Approval { digest: digest(&with_price(1)), ..approval.clone() };
-    assert_eq!(shop.commit(&forged, &with_price(1)).await.code(), "approval_mismatch");
-    // The name the person saw on the card is part of what they approved.
-    shop.execute("UPDATE customers SET name_customer = $1 WHERE code_customer = '0002'", &["佐藤 次郎"]).await;
-    assert_eq!(shop.commit(&approval, &carrots()).await.code(), "approval_mismatch");
-    assert_eq!(shop.approved_sales().await, 0);
-}
-
-#[tokio::test]
-async fn i03_the_store_itself_refuses_to_change_what_a_card_showed() {
-    let shop = Shop::open().await;
-    shop.proposal("P1", "sales", &carrots(), "claimed").await;
-    for sql in ["UPDATE proposals SET digest = 'x'", "UPDATE proposals SET requester_user = 'U0ADMIN'"] {
-        assert!(sqlx::query(sql).execute(shop.records.durable()).await.is_err(), "{sql}");
-    }
-}
-
-#[tokio::test]
-async fn i05_only_a_claimed_proposal_is_carried_out() {
-    let shop = Shop::open().await;
-    for state in ["pending", "awaiting_manager", "done", "failed", "unknown", "cancelled", "expired", "superseded"] {
-        let approval = shop.proposal(state, "sales", &carrots(), state).await;
-        assert_eq!(shop.commit(&approval, &carrots()).await.code(), "approval_invalid", "{state}");
-    }
-    // The approval of one proposal does not run another.
-    let claimed = shop.proposal("P1", "sales", &carrots(), "claimed").await;
-    let swapped = Approval { proposal: ProposalId::new("expired"), ..claimed.clone() };
-    assert_eq!(shop.commit(&swapped, &carrots()).await.code(), "approval_invalid");
-    let unknown = Approval { proposal: ProposalId::new("P2"), ..claimed.clone() };
-    assert_eq!(shop.commit(&unknown, &carrots()).await.code(), "approval_invalid");
-    let as_cancel =
-        shop.commit_args(&claimed, "cancel_sale", object(json!({ "code_sales": "S1", "reason": "x" }))).await;
-    assert_eq!(as_cancel.code(), "approval_invalid", "an approved sale does not cancel one");
-    assert_eq!(shop.approved_sales().await, 0);
-}
-
-#[tokio::test]
-async fn i10_a_bad_approval_token_is_refused_and_an_old_one_says_so() {
-    let shop = Shop::open().await;
-    let approval = shop.proposal("P1", "sales", &carrots(), "claimed").await;
-    let stranger = Keys::generate().unwrap();
-    let now = shop.clock.now();
-    let args = carrots().arguments();
-    let mut altered = shop.keys.approval.sign(&approval, now);
-    altered.replace_range(40..41, if altered.get(40..41) == Some("A") { "B" } else { "A" });
-    for (token, code) in [
-        (String::new(), "approval_invalid"),
-        ("P1".to_owned(), "approval_invalid"),
-        (altered, "approval_invalid"),
-        (stranger.approval.sign(&approval, now), "approval_invalid"),
-        (shop.caller("sales", "add_sale", &args), "approval_invalid"),
-        (shop.keys.approval.sign(&approval, now - TimeDelta::minutes(2)), "approval_expired"),
-        (shop.keys.approval.sign(&approval, now + TimeDelta::minutes(10)), "approval_expired"),
-    ] {
-        let meta = json!({ META_CALLER: shop.caller("sales", "add_sale", &args), META_APPROVAL: token });
-        let reply = Reply::of(shop.raw("add_sale", args.clone(), meta).await.unwrap());
-        assert_eq!(reply.code(), code, "{token}");
-    }
-    assert_eq!(shop.approved_sales().await, 0);
-}
-
-#[tokio::test]
-async fn i11_another_persons_approval_is_useless() {
-    let shop = Shop::open().await;
-    let approval = shop.proposal("P1", "sales", &carrots(), "claimed").await;
-    let args = carrots().arguments();
-    let meta = json!({
-        META_CALLER: shop.caller("manager", "add_sale", &args),
-        META_APPROVAL: shop.keys.approval.sign(&approval, shop.clock.now()),
-    });
-    let reply = Reply::of(shop.raw("add_sale", args, meta).await.unwrap());
-    assert_eq!(reply.code(), "approval_invalid");
-    // A token that names another requester does not fit the proposal.
-    let stolen = Approval { requester: person("manager"), approver: person("manager"), ..approval };
-    assert_eq!(shop.commit(&stolen, &carrots()).await.code(), "approval_invalid");
-    assert_eq!(shop.approved_sales().await, 0);
-}
-
-#[tokio::test]
-async fn i04_nobody_approves_for_another_while_there_is_no_amount_limit() {
-    let shop = Shop::open().await;
-    let approval = shop.proposal("P1", "sales", &carrots(), "claimed").await;
-    let by_manager = Approval { approver: person("manager"), ..approval };
-    assert_eq!(shop.commit(&by_manager, &carrots()).await.code(), "approval_invalid", "another one decided");
-    shop.execute("UPDATE proposals SET decided_user = $1", &["U0MANAGER"]).await;
-    assert_eq!(shop.commit(&by_manager, &carrots()).await.code(), "not_allowed");
-    assert_eq!(shop.approved_sales().await, 0);
-}
-
-#[tokio::test]
-async fn rights_are_read_inside_the_transaction() {
-    let shop = Shop::open().await;
-    for (id, who, code) in
-        [("P1", "viewer", "not_allowed"), ("P2", "gone", "not_allowed"), ("P3", "other", "customer_not_found")]
-    {
-        let approval = shop.proposal(id, who, &carrots(), "claimed").await;
-        assert_eq!(shop.commit(&approval, &carrots()).await.code(), code, "{who}");
-    }
-    assert_eq!(shop.approved_sales().await, 0);
-    let approval = shop.proposal("P4", "admin", &carrots(), "claimed").await;
-    assert_eq!(shop.commit(&approval, &carrots()).await.data()["sales_registered"]["price"], 1800);
-}
-
-#[tokio::test]
-async fn k09_a_sale_whose_audit_row_cannot_be_written_is_not_written_either() {
-    let shop = Shop::open().await;
-    let approval = shop.proposal("P1", "sales", &carrots(), "claimed").await;
-    shop.execute(
-        "CREATE TRIGGER broken BEFORE INSERT ON audit WHEN NEW.event = 'sale_registered'
-         BEGIN SELECT RAISE(ABORT, 'disk full'); END",
-        &[],
-    )
-    .await;
-    let args = carrots().arguments();
-    let meta = json!({
-        META_CALLER: shop.caller("sales", "add_sale", &args),
-        META_APPROVAL: shop.keys.approval.sign(&approval, shop.clock.now()),
-    });
-    let error = shop.raw("add_sale", args, meta).await.unwrap_err();
-    assert!(error.to_string().contains("not known"), "an unknown outcome, not a refusal: {error}");
-    assert_eq!(shop.approved_sales().await, 0);
-    shop.execute("DROP TRIGGER broken", &[]).await;
-    let reply = shop.commit(&approval, &carrots()).await;
-    assert_eq!(reply.data().get("repeated"), None, "nothing had been written");
-}
-
-#[tokio::test]
-async fn a_sale_is_cancelled_once_and_stays_in_the_list() {
-    let shop = Shop::open().await;
-    let code = shop.sell("sales", "P1", &carrots()).await;
-    let write = cancellation(&code);
-    let approval = shop.proposal("P2", "sales", &write, "claimed").await;
-    let reply = shop.commit(&approval, &write).await;
-    assert_eq!(reply.data()["sale_cancelled"]["code_sales"], code);
-    assert_eq!(reply.data()["sale_cancelled"]["cancelled"], true);
-    assert_eq!(reply.data().get("repeated"), None);
-    shop.set_state("P2", "done").await;
-    assert_eq!(shop.commit(&approval, &write).await.data()["repeated"], true, "k10: the same approval again");
-    let other = shop.proposal("P3", "sales", &write, "claimed").await;
-    assert_eq!(shop.commit(&other, &write).await.code(), "already_cancelled");
-    let listed = shop.call("sales", "get_sales", json!({ "code_customer": "0002" })).await;
-    assert_eq!((&listed.data()["count"], &listed.data()["total_price"]), (&json!(4), &json!(300)));
-    let (by, reason): (String, String) =
-        sqlx::query_as("SELECT cancelled_by, cancel_reason FROM sales WHERE code_sales = $1")
-            .bind(&code)
-            .fetch_one(shop.records.read())
+        assert_eq!(reply.data()["departments"], json!(["野菜"]));
+        let listed = shop.call("sales", "get_sales", json!({ "code_customer": "0002", "code_sales": code })).await;
+        assert_eq!(listed.data()["sales"][0], *row, "what is read back is what was said");
+        let audit: String = records::query("SELECT proposal || event || risk FROM audit WHERE proposal IS NOT NULL").scalar(shop.db())
             .await
             .unwrap();
-    assert_eq!((by, reason), (person("sales").subject(), "金額違い".to_owned()));
-}
-
-#[tokio::test]
-async fn a_cancellation_is_open_to_the_seller_for_a_while_and_to_the_departments_manager() {
-    let shop = Shop::open().await;
-    let code = shop.sell("sales", "P1", &carrots()).await;
-    let write = cancellation(&code);
-    let attempt = async |id: &str, who: &str| {
-        let approval = shop.proposal(id, who, &write, "claimed").await;
-        shop.commit(&approval, &write).await
-    };
-    assert_eq!(attempt("P2", "colleague").await.code(), "not_allowed");
-    assert_eq!(attempt("P3", "viewer").await.code(), "not_allowed");
-    assert_eq!(attempt("P4", "other").await.code(), "sale_not_found", "another department's manager");
-    shop.execute("UPDATE sales SET registered_at = registered_at - 90000000 WHERE code_sales = $1", &[&code]).await;
-    assert_eq!(attempt("P5", "sales").await.code(), "not_allowed", "25 hours later");
-    assert_eq!(shop.number("SELECT count(*) FROM sales WHERE cancel_proposal IS NOT NULL").await, 0);
-    assert_eq!(attempt("P6", "manager").await.data()["sale_cancelled"]["cancelled"], true);
-}
-
-#[tokio::test]
-async fn an_unknown_sale_and_another_departments_are_refused_in_the_same_words() {
-    let shop = Shop::open().await;
-    let mut replies = Vec::new();
-    for (id, code) in [("P1", "S404"), ("P2", "S5")] {
-        let write = cancellation(code);
-        let approval = shop.proposal(id, "manager", &write, "claimed").await;
-        replies.push(shop.commit(&approval, &write).await);
+        assert_eq!(audit, "P1sale_registeredmedium");
     }
-    assert_eq!(replies[0].code(), "sale_not_found");
-    assert_eq!(replies[0], replies[1]);
 }
 
-#[tokio::test]
-async fn i03_a_cancellation_that_differs_from_its_card_is_not_made() {
-    let shop = Shop::open().await;
-    let code = shop.sell("sales", "P1", &carrots()).await;
-    let write = cancellation(&code);
-    let approval = shop.proposal("P2", "manager", &write, "claimed").await;
-    for args in
-        [json!({ "code_sales": code, "reason": "別の理由" }), json!({ "code_sales": "S1", "reason": "金額違い" })]
-    {
-        let reply = shop.commit_args(&approval, "cancel_sale", object(args.clone())).await;
-        assert_eq!(reply.code(), "approval_mismatch", "{args}");
+on_both_engines! {
+    async fn k10_the_same_approval_again_gives_the_first_row_back(engine) {
+        let shop = Shop::open(engine).await;
+        let approval = shop.proposal("P1", "sales", &carrots(), "claimed").await;
+        let first = shop.commit(&approval, &carrots()).await;
+        assert_eq!(first.data().get("repeated"), None);
+        let check = async |when: &str| {
+            let again = shop.commit(&approval, &carrots()).await;
+            assert_eq!(again.data()["repeated"], true, "{when}");
+            assert_eq!(
+                again.data()["sales_registered"]["code_sales"],
+                first.data()["sales_registered"]["code_sales"],
+                "{when}"
+            );
+            assert_eq!(shop.approved_sales().await, 1, "{when}");
+        };
+        check("at once").await;
+        shop.set_state("P1", "done").await;
+        check("settled").await;
+        shop.execute("UPDATE customers SET name_customer = $1 WHERE code_customer = '0002'", &["佐藤 次郎"]).await;
+        check("the customer was renamed since").await;
+        shop.execute("UPDATE staff SET active = FALSE WHERE \"user\" = $1", &["U0SALES"]).await;
+        check("the person was revoked since").await;
+        let other = shop.commit(&approval, &with_price(1801)).await;
+        assert_eq!(other.code(), "approval_mismatch", "other arguments under the same approval");
+        let forged = Approval { digest: digest(&with_price(1801)), ..approval.clone() };
+        assert_eq!(shop.commit(&forged, &with_price(1801)).await.code(), "approval_mismatch");
+        assert_eq!(shop.approved_sales().await, 1);
     }
-    shop.execute("UPDATE customers SET name_customer = $1 WHERE code_customer = '0002'", &["佐藤 次郎"]).await;
-    assert_eq!(shop.commit(&approval, &write).await.code(), "approval_mismatch");
-    assert_eq!(shop.number("SELECT count(*) FROM sales WHERE cancel_proposal IS NOT NULL").await, 0);
 }
 
-#[tokio::test]
-async fn a_whole_number_written_with_a_point_is_the_same_amount() {
-    let shop = Shop::open().await;
-    let approval = shop.proposal("P1", "sales", &carrots(), "claimed").await;
-    let mut args = carrots().arguments();
-    args.insert("price".into(), Value::from(1800.0));
-    let reply = shop.commit_args(&approval, "add_sale", args).await;
-    assert_eq!(reply.data()["sales_registered"]["price"], json!(1800));
-}
-
-#[tokio::test]
-async fn a_sale_without_a_date_is_of_today_in_the_companys_zone() {
-    let shop = Shop::open().await;
-    let mut write = carrots();
-    if let Write::AddSale { date_sales, .. } = &mut write {
-        *date_sales = shop.clock.today(chrono_tz::Asia::Tokyo);
+on_both_engines! {
+    async fn i02_sixty_four_calls_of_one_approval_at_once_write_one_sale(engine) {
+        let shop = Shop::open(engine).await;
+        let approval = shop.proposal("P1", "sales", &carrots(), "claimed").await;
+        let write = carrots();
+        let replies = join_all((0..64).map(|_| shop.commit(&approval, &write))).await;
+        let firsts = replies.iter().filter(|r| r.data().get("repeated").is_none()).count();
+        assert_eq!(firsts, 1, "one wrote, the others were told what it wrote");
+        let code = &replies[0].data()["sales_registered"];
+        assert!(replies.iter().all(|r| r.data()["sales_registered"] == *code));
+        assert_eq!(shop.approved_sales().await, 1);
+        assert_eq!(shop.number("SELECT count(*) FROM audit WHERE event = 'sale_registered'").await, 1);
     }
-    let approval = shop.proposal("P1", "sales", &write, "claimed").await;
-    let mut args = write.arguments();
-    args.remove("date_sales_str");
-    let reply = shop.commit_args(&approval, "add_sale", args).await;
-    assert_eq!(reply.data()["sales_registered"]["date_sales"], write.arguments()["date_sales_str"]);
+}
+
+on_both_engines! {
+    async fn numbers_are_unique_when_many_sales_are_registered_in_one_second(engine) {
+        let shop = Shop::open(engine).await;
+        let mut approvals = Vec::new();
+        for i in 0..16 {
+            approvals.push(shop.proposal(&format!("P{i}"), "sales", &with_price(i), "claimed").await);
+        }
+        let writes: Vec<_> = (0..16).map(with_price).collect();
+        join_all(approvals.iter().zip(&writes).map(|(a, w)| shop.commit(a, w))).await;
+        assert_eq!(shop.number("SELECT count(DISTINCT code_sales) FROM sales WHERE origin = 'approval'").await, 16);
+    }
+}
+
+on_both_engines! {
+    async fn i03_whatever_differs_from_the_card_is_not_written(engine) {
+        let shop = Shop::open(engine).await;
+        let approval = shop.proposal("P1", "sales", &carrots(), "claimed").await;
+        for (field, value) in [
+            ("code_customer", json!("0001")),
+            ("products", json!("人参 100kg")),
+            ("products", json!("人参 10kg ")),
+            ("price", json!(18_000)),
+            ("date_sales_str", json!("2026-10-06")),
+        ] {
+            let mut args = carrots().arguments();
+            args.insert(field.into(), value.clone());
+            let reply = shop.commit_args(&approval, "add_sale", args).await;
+            assert_eq!(reply.code(), "approval_mismatch", "{field} {value}");
+        }
+        // A token for another digest than the proposal's, even one that fits the call.
+        let forged = Approval { digest: digest(&with_price(1)), ..approval.clone() };
+        assert_eq!(shop.commit(&forged, &with_price(1)).await.code(), "approval_mismatch");
+        // The name the person saw on the card is part of what they approved.
+        shop.execute("UPDATE customers SET name_customer = $1 WHERE code_customer = '0002'", &["佐藤 次郎"]).await;
+        assert_eq!(shop.commit(&approval, &carrots()).await.code(), "approval_mismatch");
+        assert_eq!(shop.approved_sales().await, 0);
+    }
+}
+
+on_both_engines! {
+    async fn i03_the_store_itself_refuses_to_change_what_a_card_showed(engine) {
+        let shop = Shop::open(engine).await;
+        shop.proposal("P1", "sales", &carrots(), "claimed").await;
+        for sql in ["UPDATE proposals SET digest = 'x'", "UPDATE proposals SET requester_user = 'U0ADMIN'"] {
+            assert!(shop.try_execute(sql, &[]).await.is_err(), "{sql}");
+        }
+    }
+}
+
+on_both_engines! {
+    async fn i05_only_a_claimed_proposal_is_carried_out(engine) {
+        let shop = Shop::open(engine).await;
+        for state in ["pending", "awaiting_manager", "done", "failed", "unknown", "cancelled", "expired", "superseded"] {
+            let approval = shop.proposal(state, "sales", &carrots(), state).await;
+            assert_eq!(shop.commit(&approval, &carrots()).await.code(), "approval_invalid", "{state}");
+        }
+        // The approval of one proposal does not run another.
+        let claimed = shop.proposal("P1", "sales", &carrots(), "claimed").await;
+        let swapped = Approval { proposal: ProposalId::new("expired"), ..claimed.clone() };
+        assert_eq!(shop.commit(&swapped, &carrots()).await.code(), "approval_invalid");
+        let unknown = Approval { proposal: ProposalId::new("P2"), ..claimed.clone() };
+        assert_eq!(shop.commit(&unknown, &carrots()).await.code(), "approval_invalid");
+        let as_cancel =
+            shop.commit_args(&claimed, "cancel_sale", object(json!({ "code_sales": "S1", "reason": "x" }))).await;
+        assert_eq!(as_cancel.code(), "approval_invalid", "an approved sale does not cancel one");
+        assert_eq!(shop.approved_sales().await, 0);
+    }
+}
+
+on_both_engines! {
+    async fn i10_a_bad_approval_token_is_refused_and_an_old_one_says_so(engine) {
+        let shop = Shop::open(engine).await;
+        let approval = shop.proposal("P1", "sales", &carrots(), "claimed").await;
+        let stranger = Keys::generate().unwrap();
+        let now = shop.clock.now();
+        let args = carrots().arguments();
+        let mut altered = shop.keys.approval.sign(&approval, now);
+        altered.replace_range(40..41, if altered.get(40..41) == Some("A") { "B" } else { "A" });
+        for (token, code) in [
+            (String::new(), "approval_invalid"),
+            ("P1".to_owned(), "approval_invalid"),
+            (altered, "approval_invalid"),
+            (stranger.approval.sign(&approval, now), "approval_invalid"),
+            (shop.caller("sales", "add_sale", &args), "approval_invalid"),
+            (shop.keys.approval.sign(&approval, now - TimeDelta::minutes(2)), "approval_expired"),
+            (shop.keys.approval.sign(&approval, now + TimeDelta::minutes(10)), "approval_expired"),
+        ] {
+            let meta = json!({ META_CALLER: shop.caller("sales", "add_sale", &args), META_APPROVAL: token });
+            let reply = Reply::of(shop.raw("add_sale", args.clone(), meta).await.unwrap());
+            assert_eq!(reply.code(), code, "{token}");
+        }
+        assert_eq!(shop.approved_sales().await, 0);
+    }
+}
+
+on_both_engines! {
+    async fn i11_another_persons_approval_is_useless(engine) {
+        let shop = Shop::open(engine).await;
+        let approval = shop.proposal("P1", "sales", &carrots(), "claimed").await;
+        let args = carrots().arguments();
+        let meta = json!({
+            META_CALLER: shop.caller("manager", "add_sale", &args),
+            META_APPROVAL: shop.keys.approval.sign(&approval, shop.clock.now()),
+        });
+        let reply = Reply::of(shop.raw("add_sale", args, meta).await.unwrap());
+        assert_eq!(reply.code(), "approval_invalid");
+        // A token that names another requester does not fit the proposal.
+        let stolen = Approval { requester: person("manager"), approver: person("manager"), ..approval };
+        assert_eq!(shop.commit(&stolen, &carrots()).await.code(), "approval_invalid");
+        assert_eq!(shop.approved_sales().await, 0);
+    }
+}
+
+on_both_engines! {
+    async fn i04_nobody_approves_for_another_while_there_is_no_amount_limit(engine) {
+        let shop = Shop::open(engine).await;
+        let approval = shop.proposal("P1", "sales", &carrots(), "claimed").await;
+        let by_manager = Approval { approver: person("manager"), ..approval };
+        assert_eq!(shop.commit(&by_manager, &carrots()).await.code(), "approval_invalid", "another one decided");
+        shop.execute("UPDATE proposals SET decided_user = $1", &["U0MANAGER"]).await;
+        assert_eq!(shop.commit(&by_manager, &carrots()).await.code(), "not_allowed");
+        assert_eq!(shop.approved_sales().await, 0);
+    }
+}
+
+on_both_engines! {
+    async fn rights_are_read_inside_the_transaction(engine) {
+        let shop = Shop::open(engine).await;
+        for (id, who, code) in
+            [("P1", "viewer", "not_allowed"), ("P2", "gone", "not_allowed"), ("P3", "other", "customer_not_found")]
+        {
+            let approval = shop.proposal(id, who, &carrots(), "claimed").await;
+            assert_eq!(shop.commit(&approval, &carrots()).await.code(), code, "{who}");
+        }
+        assert_eq!(shop.approved_sales().await, 0);
+        let approval = shop.proposal("P4", "admin", &carrots(), "claimed").await;
+        assert_eq!(shop.commit(&approval, &carrots()).await.data()["sales_registered"]["price"], 1800);
+    }
+}
+
+on_both_engines! {
+    async fn k09_a_sale_whose_audit_row_cannot_be_written_is_not_written_either(engine) {
+        let shop = Shop::open(engine).await;
+        let approval = shop.proposal("P1", "sales", &carrots(), "claimed").await;
+        shop.execute(
+            "CREATE TRIGGER broken BEFORE INSERT ON audit WHEN NEW.event = 'sale_registered'
+             BEGIN SELECT RAISE(ABORT, 'disk full'); END",
+            &[],
+        )
+        .await;
+        let args = carrots().arguments();
+        let meta = json!({
+            META_CALLER: shop.caller("sales", "add_sale", &args),
+            META_APPROVAL: shop.keys.approval.sign(&approval, shop.clock.now()),
+        });
+        let error = shop.raw("add_sale", args, meta).await.unwrap_err();
+        assert!(error.to_string().contains("not known"), "an unknown outcome, not a refusal: {error}");
+        assert_eq!(shop.approved_sales().await, 0);
+        shop.execute("DROP TRIGGER broken", &[]).await;
+        let reply = shop.commit(&approval, &carrots()).await;
+        assert_eq!(reply.data().get("repeated"), None, "nothing had been written");
+    }
+}
+
+on_both_engines! {
+    async fn a_sale_is_cancelled_once_and_stays_in_the_list(engine) {
+        let shop = Shop::open(engine).await;
+        let code = shop.sell("sales", "P1", &carrots()).await;
+        let write = cancellation(&code);
+        let approval = shop.proposal("P2", "sales", &write, "claimed").await;
+        let reply = shop.commit(&approval, &write).await;
+        assert_eq!(reply.data()["sale_cancelled"]["code_sales"], code);
+        assert_eq!(reply.data()["sale_cancelled"]["cancelled"], true);
+        assert_eq!(reply.data().get("repeated"), None);
+        shop.set_state("P2", "done").await;
+        assert_eq!(shop.commit(&approval, &write).await.data()["repeated"], true, "k10: the same approval again");
+        let other = shop.proposal("P3", "sales", &write, "claimed").await;
+        assert_eq!(shop.commit(&other, &write).await.code(), "already_cancelled");
+        let listed = shop.call("sales", "get_sales", json!({ "code_customer": "0002" })).await;
+        assert_eq!((&listed.data()["count"], &listed.data()["total_price"]), (&json!(4), &json!(300)));
+        let (by, reason): (String, String) =
+            sqlx::query_as("SELECT cancelled_by, cancel_reason FROM sales WHERE code_sales = $1")
+                .bind(&code)
+                .fetch_one(shop.records.read())
+                .await
+                .unwrap();
+        assert_eq!((by, reason), (person("sales").subject(), "金額違い".to_owned()));
+    }
+}
+
+on_both_engines! {
+    async fn a_cancellation_is_open_to_the_seller_for_a_while_and_to_the_departments_manager(engine) {
+        let shop = Shop::open(engine).await;
+        let code = shop.sell("sales", "P1", &carrots()).await;
+        let write = cancellation(&code);
+        let attempt = async |id: &str, who: &str| {
+            let approval = shop.proposal(id, who, &write, "claimed").await;
+            shop.commit(&approval, &write).await
+        };
+        assert_eq!(attempt("P2", "colleague").await.code(), "not_allowed");
+        assert_eq!(attempt("P3", "viewer").await.code(), "not_allowed");
+        assert_eq!(attempt("P4", "other").await.code(), "sale_not_found", "another department's manager");
+        shop.execute("UPDATE sales SET registered_at = registered_at - 90000000 WHERE code_sales = $1", &[&code]).await;
+        assert_eq!(attempt("P5", "sales").await.code(), "not_allowed", "25 hours later");
+        assert_eq!(shop.number("SELECT count(*) FROM sales WHERE cancel_proposal IS NOT NULL").await, 0);
+        assert_eq!(attempt("P6", "manager").await.data()["sale_cancelled"]["cancelled"], true);
+    }
+}
+
+on_both_engines! {
+    async fn an_unknown_sale_and_another_departments_are_refused_in_the_same_words(engine) {
+        let shop = Shop::open(engine).await;
+        let mut replies = Vec::new();
+        for (id, code) in [("P1", "S404"), ("P2", "S5")] {
+            let write = cancellation(code);
+            let approval = shop.proposal(id, "manager", &write, "claimed").await;
+            replies.push(shop.commit(&approval, &write).await);
+        }
+        assert_eq!(replies[0].code(), "sale_not_found");
+        assert_eq!(replies[0], replies[1]);
+    }
+}
+
+on_both_engines! {
+    async fn i03_a_cancellation_that_differs_from_its_card_is_not_made(engine) {
+        let shop = Shop::open(engine).await;
+        let code = shop.sell("sales", "P1", &carrots()).await;
+        let write = cancellation(&code);
+        let approval = shop.proposal("P2", "manager", &write, "claimed").await;
+        for args in
+            [json!({ "code_sales": code, "reason": "別の理由" }), json!({ "code_sales": "S1", "reason": "金額違い" })]
+        {
+            let reply = shop.commit_args(&approval, "cancel_sale", object(args.clone())).await;
+            assert_eq!(reply.code(), "approval_mismatch", "{args}");
+        }
+        shop.execute("UPDATE customers SET name_customer = $1 WHERE code_customer = '0002'", &["佐藤 次郎"]).await;
+        assert_eq!(shop.commit(&approval, &write).await.code(), "approval_mismatch");
+        assert_eq!(shop.number("SELECT count(*) FROM sales WHERE cancel_proposal IS NOT NULL").await, 0);
+    }
+}
+
+on_both_engines! {
+    async fn a_whole_number_written_with_a_point_is_the_same_amount(engine) {
+        let shop = Shop::open(engine).await;
+        let approval = shop.proposal("P1", "sales", &carrots(), "claimed").await;
+        let mut args = carrots().arguments();
+        args.insert("price".into(), Value::from(1800.0));
+        let reply = shop.commit_args(&approval, "add_sale", args).await;
+        assert_eq!(reply.data()["sales_registered"]["price"], json!(1800));
+    }
+}
+
+on_both_engines! {
+    async fn a_sale_without_a_date_is_of_today_in_the_companys_zone(engine) {
+        let shop = Shop::open(engine).await;
+        let mut write = carrots();
+        if let Write::AddSale { date_sales, .. } = &mut write {
+            *date_sales = shop.clock.today(chrono_tz::Asia::Tokyo);
+        }
+        let approval = shop.proposal("P1", "sales", &write, "claimed").await;
+        let mut args = write.arguments();
+        args.remove("date_sales_str");
+        let reply = shop.commit_args(&approval, "add_sale", args).await;
+        assert_eq!(reply.data()["sales_registered"]["date_sales"], write.arguments()["date_sales_str"]);
+    }
 }

@@ -7,14 +7,14 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::types::Json;
 use sqlx::{Row as _, SqliteExecutor};
 
-use super::answer::{
-    Code, CustomerRow, Customers, Failure, GroupRow, Period, Refusal, RegistrationRow, Registrations, SaleRow, Sales,
-    Summary,
+use super::super::answer::{
+    CustomerRow, Customers, Failure, GroupRow, Period, RegistrationRow, Registrations, SaleRow, Sales, Summary,
 };
-use super::arguments::{
+use super::super::arguments::{
     DEFAULT_ROWS, GetCustomers, GetSales, GroupBy, ListRegistrations, MAX_ROWS, Range, SummarizeSales,
 };
-use super::search_form;
+use super::super::search_form;
+use super::super::store::unknown_customer;
 use crate::domain::{Person, Role};
 use crate::staff::{self, Staff};
 
@@ -46,9 +46,6 @@ pub(super) async fn get_customers(
     args: &GetCustomers,
 ) -> Result<Customers, Failure> {
     let name = args.name_str_customer.as_deref().map(search_form);
-    if name.as_deref() == Some("") {
-        return Err(Refusal::new(Code::InvalidArguments, "name_str_customer has no letters to search for.").into());
-    }
     let rows = sqlx::query(
         "WITH m AS MATERIALIZED (
              SELECT code_customer, name_customer, address, phone, department FROM customers
@@ -108,8 +105,7 @@ pub(super) async fn customer(
             return Ok(customer);
         }
     }
-    Err(Refusal::new(Code::CustomerNotFound, "There is no customer with this code; search by name with get_customers.")
-        .into())
+    Err(unknown_customer())
 }
 
 pub(super) fn sale_row(row: &SqliteRow) -> Result<SaleRow, sqlx::Error> {

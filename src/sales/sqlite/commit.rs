@@ -13,43 +13,19 @@ use chrono_tz::Tz;
 use serde_json::json;
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use tokio::sync::Mutex;
 
-use super::ACTOR;
-use super::answer::{Cancelled, Code, Failure, Refusal, Registered, SaleRow};
+use super::super::ACTOR;
+use super::super::answer::{Cancelled, Code, Failure, Refusal, Registered, SaleRow};
+use super::super::store::{
+    Cancellation, NewSale, cancelled_already, may_not_write, mismatch, not_approved, unknown_sale,
+};
+use super::Sales;
 use super::reads::{customer, sale_row};
 use crate::audit::{self, Entry};
 use crate::domain::{ProposalState, Risk, Role, Write, Yen};
-use crate::records::{self, SqliteRecords};
+use crate::records;
 use crate::staff::{self, Staff};
 use crate::tokens::{Approval, digest};
-
-/// Carries out approved writes, one at a time.
-pub(super) struct Committer {
-    pub records: SqliteRecords,
-    /// Rules sale numbers and the default date.
-    pub zone: Tz,
-    /// How long a salesperson may cancel an own registration.
-    pub undo_window: TimeDelta,
-    /// Calls wait here rather than for the store's only writing connection, where waiting ends in an error. Correctness
-    /// does not hang on it: other processes write too.
-    pub turn: Mutex<()>,
-}
-
-/// What `add_sale` would write; its text and numbers are checked already.
-pub(super) struct NewSale {
-    pub code_customer: String,
-    pub products: String,
-    pub price: i64,
-    /// `None`: today, in the company's zone.
-    pub date: Option<NaiveDate>,
-}
-
-/// What `cancel_sale` would write.
-pub(super) struct Cancellation {
-    pub code_sales: String,
-    pub reason: String,
-}
 
 macro_rules! sale_where {
     ($condition:literal) => {
@@ -75,17 +51,9 @@ async fn sale(
     Ok(Some((row, sale)))
 }
 
-fn mismatch() -> Failure {
-    Refusal::new(Code::ApprovalMismatch, "The approval is for something else than this call would write.").into()
-}
-
-fn not_approved() -> Failure {
-    Refusal::new(Code::ApprovalInvalid, "There is no such approval; the person has not confirmed this write.").into()
-}
-
-impl Committer {
+impl Sales {
     /// Registers an approved sale, or gives back what this approval registered before.
-    pub(super) async fn add_sale(&self, approval: &Approval, new: &NewSale) -> Result<Registered, Failure> {
+    pub(in crate::sales) async fn add_sale(&self, approval: &Approval, new: &NewSale) -> Result<Registered, Failure> {
         let _turn = self.turn.lock().await;
         // A repeat is answered from a read: it needs neither the write lock nor a sync.
         if let Some(first) = registered_before(&mut *self.records.read().acquire().await?, approval, new).await? {
@@ -95,7 +63,7 @@ impl Committer {
         if let Some(first) = registered_before(&mut tx, approval, new).await? {
             return Ok(first);
         }
-        let done = register(&mut tx, self.zone, approval, new).await?;
+        let done = register(&mut tx, self.rules.zone, approval, new).await?;
         fail::fail_point!("sales::committing");
         tx.commit().await?;
         fail::fail_point!("sales::committed");
@@ -103,7 +71,11 @@ impl Committer {
     }
 
     /// Cancels a sale by an approved cancellation, or gives back what this approval cancelled before.
-    pub(super) async fn cancel_sale(&self, approval: &Approval, new: &Cancellation) -> Result<Cancelled, Failure> {
+    pub(in crate::sales) async fn cancel_sale(
+        &self,
+        approval: &Approval,
+        new: &Cancellation,
+    ) -> Result<Cancelled, Failure> {
         let _turn = self.turn.lock().await;
         if let Some(first) = cancelled_before(&mut *self.records.read().acquire().await?, approval, new).await? {
             return Ok(first);
@@ -112,7 +84,7 @@ impl Committer {
         if let Some(first) = cancelled_before(&mut tx, approval, new).await? {
             return Ok(first);
         }
-        let done = cancel(&mut tx, self.undo_window, approval, new).await?;
+        let done = cancel(&mut tx, self.rules.undo_window, approval, new).await?;
         tx.commit().await?;
         Ok(done)
     }
@@ -258,7 +230,7 @@ async fn cancel(
     let now_ms = records::now_ms(&mut *tx).await?;
     let found = sale(tx, sale_where!("s.code_sales = $1"), &new.code_sales).await?;
     let Some((row, mut sale)) = found.filter(|(_, sale)| staff.sees(&sale.department)) else {
-        return Err(Refusal::new(Code::SaleNotFound, "There is no sale with this number.").into());
+        return Err(unknown_sale());
     };
     if staff.role < Role::Manager {
         let age = TimeDelta::milliseconds(now_ms.saturating_sub(row.try_get("registered_at")?));
@@ -278,7 +250,7 @@ async fn cancel(
         }
     }
     if sale.cancelled {
-        return Err(Refusal::new(Code::AlreadyCancelled, "The sale has been cancelled already.").into());
+        return Err(cancelled_already());
     }
     let date_sales =
         NaiveDate::parse_from_str(&sale.date_sales, "%Y-%m-%d").map_err(|e| sqlx::Error::Decode(e.into()))?;
@@ -364,6 +336,6 @@ async fn writer(tx: &mut SqliteConnection, approval: &Approval) -> Result<Staff,
         Some(staff) if staff.active && staff.role >= Role::Sales && approval.approver == approval.requester => {
             Ok(staff)
         }
-        _ => Err(Refusal::new(Code::NotAllowed, "This person may not write sales.").into()),
+        _ => Err(may_not_write()),
     }
 }

@@ -1,0 +1,45 @@
+//! Loading customers, staff and sales from CSV files, as spreadsheets and other systems write them.
+//!
+//! What it promises: a value is read or refused, never guessed; what is refused is reported with its line, its column
+//! and what to do; a file is loaded in one transaction, whole or (on request) without its bad lines; loading the same
+//! file again changes nothing. A file is streamed: memory does not grow with its length.
+
+mod encoding;
+mod fields;
+mod header;
+mod lines;
+mod load;
+mod postgres;
+mod report;
+mod rows;
+mod sqlite;
+mod store;
+
+pub use self::encoding::{Encoding, EncodingChoice};
+pub use self::header::{Column, Mapping};
+pub use self::lines::{Lines, Options, Problem, Record};
+pub use self::load::{Failure, Load, Progress, Summary, load};
+pub use self::report::Report;
+pub use self::rows::{Batch, Checker, Customer, Fault, Known, Rows, Sale, StaffRow};
+
+/// What a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Customers, by code.
+    Customers,
+    /// Members of staff, by Slack team and user.
+    Staff,
+    /// Sales, by number.
+    Sales,
+}
+
+impl Kind {
+    /// The word of the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Customers => "customers",
+            Self::Staff => "staff",
+            Self::Sales => "sales",
+        }
+    }
+}
