@@ -412,6 +412,7 @@ BEGIN
                'count', coalesce(max(f.all_n), 0),
                'total_price', coalesce(max(f.all_total), 0),
                'truncated', coalesce(max(f.all_groups), 0) > count(*),
+               'period', json_build_object('begin', p_begin, 'end', p_end),
                'departments', coalesce((array_agg(to_json(f.departments)))[1], array_to_json(array_remove(ARRAY[department], NULL))))
     INTO data
     FROM find_totals(p_begin, p_end, p_code_customer, p_group_by, p_limit) AS f;

@@ -1,14 +1,38 @@
 //! The form in which names are compared.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use unicode_normalization::UnicodeNormalization as _;
 
-/// The form of a name that a search compares: NFKC, katakana for hiragana, lower case, no white space. `さとう`,
-/// `サトウ`, `ｻﾄｳ` and `サ ト ウ` are the same. Stored in `customers.name_search`.
+/// Which letters count as one: pairs of the form that is written and the form that is compared. PostgreSQL's
+/// `search_form` holds the same pairs.
+const VARIANTS: &str = include_str!("variants.txt");
+
+/// The version of [`search_form`]. What is stored is written anew when it is of another.
+pub const SEARCH_FORM: i64 = 2;
+
+/// The form of a name that a search compares: NFKC, katakana for hiragana, lower case, one form for letters that names
+/// write in several, no white space, no variation selectors. `さとう`, `サトウ`, `ｻﾄｳ` and `サ ト ウ` are the same; so
+/// are `髙橋` and `高橋`. Stored in `customers.name_search`.
 pub fn search_form(name: &str) -> String {
     // Lower case follows NFKC, which makes capitals of signs such as ㎅; NFKC comes again at the end, since a mark and
     // its letter may have been apart until the white space between them went.
     let folded = name.nfkc().collect::<String>().to_lowercase();
-    folded.chars().filter(|c| !c.is_whitespace()).map(katakana).nfkc().collect()
+    folded.chars().filter(|c| !is_left_out(*c)).map(katakana).map(one_form).nfkc().collect()
+}
+
+/// White space, and the marks that choose one of several drawings of the letter before them.
+fn is_left_out(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}')
+}
+
+fn one_form(c: char) -> char {
+    static PAIRS: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
+        let pairs = VARIANTS.split_whitespace().map(|pair| (pair.chars().next(), pair.chars().nth(1)));
+        pairs.filter_map(|(written, compared)| written.zip(compared)).collect()
+    });
+    PAIRS.get(&c).copied().unwrap_or(c)
 }
 
 /// Hiragana and katakana stand in the same order, 96 code points apart.
@@ -31,6 +55,11 @@ mod tests {
             &["Green Farm", "ＧＲＥＥＮ　ＦＡＲＭ", "greenfarm"],
             &["㈱みどり", "(株)ミドリ"],
             &["ゔぇる", "ヴェル"],
+            &["髙橋", "高橋", "高\u{E0100}橋", "高\u{FE00}橋"],
+            &["渡邊", "渡邉", "渡辺"],
+            &["齋藤", "齊藤", "斉藤", "斎藤"],
+            &["山﨑", "山嵜", "山崎"],
+            &["𠮷田", "吉田"],
         ] {
             for name in same {
                 assert_eq!(search_form(name), search_form(same[0]), "{name}");

@@ -82,7 +82,7 @@ on_both_engines! {
     }
 }
 
-/// The same call with and without forged fields: the same rows, or a refusal; never more.
+// The same call with and without forged fields: the same rows, or a refusal; never more.
 on_both_engines! {
     async fn i06_fields_of_identity_outside_the_tokens_change_nothing(engine) {
         let shop = Shop::open(engine).await;

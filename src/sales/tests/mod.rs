@@ -270,7 +270,7 @@ impl Desk {
         ] {
             let departments = departments.iter().map(|&d| d.to_owned()).collect();
             let staff = Staff { person: person(user), display_name: name.into(), role, departments, active };
-            staff::put(&mut *tx, &staff).await.unwrap();
+            staff::put(self.db(), &staff).await.unwrap();
         }
         for (code, name, department) in [
             ("0001", "さとう 花子", "野菜"),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::super::{serve, server::guarded};
 use super::{Shop, object};
-use crate::records::testing::on_both_engines;
+use crate::records::testing::{Engine, on_both_engines};
 
 on_both_engines! {
     async fn each_tool_is_listed_with_schemas_examples_and_hints(engine) {
@@ -44,7 +44,7 @@ on_both_engines! {
     }
 }
 
-/// The server's promise about its answers, kept by its answers.
+// The server's promise about its answers, kept by its answers.
 on_both_engines! {
     async fn answers_and_refusals_fit_the_output_schema(engine) {
         let shop = Shop::open(engine).await;
@@ -200,53 +200,52 @@ on_both_engines! {
     }
 }
 
-/// What a model is offered, word for word.
-on_both_engines! {
-    async fn the_input_schema_is_plain_enough_for_every_model(engine) {
-        let shop = Shop::open(engine).await;
-        let tools = shop.client.list_tools(None::<PaginatedRequestParams>).await.unwrap().tools;
-        let schema = &tools.iter().find(|t| t.name == "add_sale").unwrap().input_schema;
-        insta::assert_snapshot!(serde_json::to_string_pretty(&**schema).unwrap(), @r#"
-        {
-          "additionalProperties": false,
-          "properties": {
-            "code_customer": {
-              "description": "The customer's code; `get_customers` finds it by name.",
-              "maxLength": 64,
-              "minLength": 1,
-              "type": "string"
-            },
-            "date_sales_str": {
-              "description": "The day of the sale, YYYY-MM-DD. Left out: today.",
-              "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
-              "type": [
-                "string",
-                "null"
-              ]
-            },
-            "price": {
-              "description": "The whole amount in yen.",
-              "maximum": 999999999999,
-              "minimum": 0,
-              "type": "integer"
-            },
-            "products": {
-              "description": "What was sold, as the person said it.",
-              "maxLength": 1000,
-              "minLength": 1,
-              "pattern": "\\S",
-              "type": "string"
-            }
-          },
-          "required": [
-            "code_customer",
-            "products",
-            "price"
-          ],
-          "type": "object"
+// What a model is offered, word for word.
+#[tokio::test]
+async fn the_input_schema_is_plain_enough_for_every_model() {
+    let shop = Shop::open(Engine::Sqlite).await;
+    let tools = shop.client.list_tools(None::<PaginatedRequestParams>).await.unwrap().tools;
+    let schema = &tools.iter().find(|t| t.name == "add_sale").unwrap().input_schema;
+    insta::assert_snapshot!(serde_json::to_string_pretty(&**schema).unwrap(), @r#"
+    {
+      "additionalProperties": false,
+      "properties": {
+        "code_customer": {
+          "description": "The customer's code; `get_customers` finds it by name.",
+          "maxLength": 64,
+          "minLength": 1,
+          "type": "string"
+        },
+        "date_sales_str": {
+          "description": "The day of the sale, YYYY-MM-DD. Left out: today.",
+          "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
+          "type": [
+            "string",
+            "null"
+          ]
+        },
+        "price": {
+          "description": "The whole amount in yen.",
+          "maximum": 999999999999,
+          "minimum": 0,
+          "type": "integer"
+        },
+        "products": {
+          "description": "What was sold, as the person said it.",
+          "maxLength": 1000,
+          "minLength": 1,
+          "pattern": "\\S",
+          "type": "string"
         }
-        "#);
+      },
+      "required": [
+        "code_customer",
+        "products",
+        "price"
+      ],
+      "type": "object"
     }
+    "#);
 }
 
 on_both_engines! {
@@ -254,9 +253,9 @@ on_both_engines! {
         let shop = Shop::open(engine).await;
         let settings = super::super::Settings {
             records: crate::records::Source::File("unused".into()),
-            callers: super::super::Callers::Tokens(shop.keys.public.clone()),
+            callers: crate::sales::Callers::Tokens(shop.keys.public.clone()),
             zone: chrono_tz::Asia::Tokyo,
-            undo_window: super::UNDO_WINDOW,
+            undo_window: crate::sales::tests::UNDO_WINDOW,
         };
         let (ours, theirs) = tokio::io::duplex(64);
         drop(ours);

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Shop, person};
+use crate::records;
 use crate::records::testing::on_both_engines;
 
 fn codes<'a>(rows: &'a Value, field: &str) -> Vec<&'a str> {
@@ -189,7 +190,7 @@ on_both_engines! {
     }
 }
 
-/// Everything a person of one department can ask, and nothing of the other department in any byte of it.
+// Everything a person of one department can ask, and nothing of the other department in any byte of it.
 on_both_engines! {
     async fn i07_no_answer_count_or_error_shows_a_row_of_another_department(engine) {
         let shop = Shop::open(engine).await;
@@ -248,10 +249,16 @@ on_both_engines! {
         shop.call("sales", "get_customers", json!({ "name_str_customer": "太郎" })).await;
         shop.call("sales", "get_sales", json!({ "code_customer": "9999" })).await;
         let rows: Vec<(String, String, String, String)> =
-            sqlx::query_as("SELECT on_behalf, event, tool, detail FROM audit ORDER BY id")
-                .fetch_all(shop.records.read())
+            records::query("SELECT on_behalf, event, tool, detail FROM audit ORDER BY id")
+                .fetch_all(shop.db())
                 .await
-                .unwrap();
+                .unwrap()
+                .iter()
+                .map(|row| {
+                    let text = |column: usize| row.try_get::<String, _>(column).unwrap();
+                    (text(0), text(1), text(2), text(3))
+                })
+                .collect();
         let me = person("sales").subject();
         assert_eq!(
             rows,
