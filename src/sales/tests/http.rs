@@ -15,7 +15,8 @@ use tower::ServiceExt as _;
 use super::super::Callers;
 use super::super::http::{Http, router};
 use super::{Settings, Shop, carrots, object, person};
-use crate::records::{Records, Source};
+use crate::records::Source;
+use crate::records::testing::Engine;
 use crate::tokens::{Keys, META_APPROVAL, META_CALLER};
 
 const TYPES: [(&str, &str); 3] = [
@@ -61,7 +62,7 @@ impl Booth {
     }
 
     async fn open_with(shape: impl FnOnce(&mut Http)) -> Self {
-        let shop = Shop::open().await;
+        let shop = Shop::open(Engine::Sqlite).await;
         let settings = Settings {
             records: Source::File("unused".into()),
             callers: Callers::Tokens(shop.keys.public.clone()),
@@ -79,8 +80,7 @@ impl Booth {
             time_limit: Duration::from_secs(5),
         };
         shape(&mut http);
-        let records = Records::Sqlite(shop.records.clone());
-        let router = router(records, &settings, &http, shop.clock.clone(), listen).unwrap();
+        let router = router(Arc::clone(&shop.store), &settings, &http, shop.clock.clone(), listen).unwrap();
         Self { shop, router }
     }
 
@@ -289,7 +289,7 @@ async fn the_metadata_and_the_health_are_told_to_everybody() {
     let ask = |path: &str| Request::get(path).body(Body::empty()).unwrap();
     assert_eq!(booth.send(ask("/healthz")).await.status, StatusCode::OK);
     assert_eq!(booth.send(ask("/readyz")).await.status, StatusCode::OK);
-    booth.shop.records.close().await;
+    booth.shop.store.close().await;
     assert_eq!(booth.send(ask("/readyz")).await.status, StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(booth.send(ask("/healthz")).await.status, StatusCode::OK);
     let args = get_sales();
