@@ -2,6 +2,7 @@
 //! both engines.
 
 mod callers;
+mod http;
 mod protocol;
 mod reads;
 mod writes;
