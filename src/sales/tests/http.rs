@@ -41,7 +41,7 @@ struct Answer {
 
 impl Answer {
     fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|e| panic!("{e}: {self:?}"))
+        serde_json::from_str(&self.body).expect(&self.body)
     }
 
     /// The code of a tool's refusal.
