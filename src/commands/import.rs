@@ -17,7 +17,7 @@ use crate::import::{self, Encoding, EncodingChoice, Kind, Lines, Load, Problem, 
 use crate::records::postgres::Group;
 
 /// How many lines pass between two lines of progress where there is no terminal.
-const SAY_EVERY: u64 = 500_000;
+const SAY_EVERY: u64 = 100_000;
 
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

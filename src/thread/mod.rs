@@ -14,5 +14,6 @@ pub mod history;
 pub mod press;
 pub mod queue;
 pub mod trace;
+mod trail;
 pub mod turn;
 pub mod worker;

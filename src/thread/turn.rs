@@ -13,11 +13,9 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::agent::{
-    self, Agent, Asker, Budget, Decided, Draft, Footer, Heard, Item, Limits, Session, Step, Stop, Usage,
-};
-use crate::audit::{self, Entry, Origin};
-use crate::domain::{Lang, Person, Proposal, ProposalId, ProposalState, Risk, ThreadKey, TurnId, Write};
+use crate::agent::{self, Agent, Asker, Budget, Draft, Footer, Heard, Item, Limits, Session, Step, Stop, Usage};
+use crate::audit::{self, Origin};
+use crate::domain::{Lang, Person, Proposal, ProposalState, ThreadKey, TurnId, Write};
 use crate::outbox::{self, Driven, Outbox, Place};
 use crate::proposals::{self, New, Slot};
 use crate::records::Records;
@@ -27,7 +25,7 @@ use crate::slack::text::{self, Body};
 use crate::thread::asker::{Askers, Refusal};
 use crate::thread::history::{self, HistoryError, Said};
 use crate::thread::queue::{Claimed, Job, Lease, MessageJob};
-use crate::thread::{claims, footer};
+use crate::thread::{claims, footer, trail};
 use crate::tokens;
 use crate::words::{replies, work as words};
 use crate::work::Work;
@@ -117,9 +115,6 @@ pub struct Turns {
     rate: Option<DefaultKeyedRateLimiter<Person>>,
 }
 
-/// How the audit names this part of the program.
-const ACTOR: &str = "agent";
-
 /// One run of the loop, as it goes.
 struct Run<'a> {
     lease: &'a Lease,
@@ -207,14 +202,14 @@ impl Turns {
         // A turn that is run again was counted when it was first run.
         let first = claimed.attempts <= 1;
         if first && self.rate.as_ref().is_some_and(|rate| rate.check_key(&asker.person).is_err()) {
-            self.declined(&asker.person, message, "too_many_turns").await?;
+            trail::declined(&self.records, &asker.person, message, "too_many_turns").await?;
             return self.say(message, &words::too_many_turns(asker.lang, self.settings.turns_per_minute)).await;
         }
         if message.text.trim().is_empty() {
             return self.say(message, &replies::what_do_you_need(asker.lang)).await;
         }
         if message.text.graphemes(true).nth(self.settings.message_chars).is_some() {
-            self.declined(&asker.person, message, "message_too_long").await?;
+            trail::declined(&self.records, &asker.person, message, "message_too_long").await?;
             return self.say(message, &words::too_long(asker.lang, self.settings.message_chars)).await;
         }
         let run = Run {
@@ -224,7 +219,7 @@ impl Turns {
             asker: &asker,
             origin: &message.turn,
             depth: 0,
-            message: Some(reference(message)),
+            message: Some(trail::reference(message)),
         };
         let begin = vec![Item::User {
             person: asker.person.clone(),
@@ -246,7 +241,7 @@ impl Turns {
             Ok(asker) => asker,
             Err((Refusal::Unknown, _)) => return Err(JobError::NoProfile),
             // Whoever lost the rights between the press and now gets nothing more done.
-            Err((refusal, _)) => return self.refused(requester, None, refusal).await,
+            Err((refusal, _)) => return Ok(trail::refused(&self.records, requester, None, refusal).await?),
         };
         let turn = TurnId::new(format!("{origin}.{depth}"));
         let all = proposals::of_origin(self.records.read(), origin).await?;
@@ -335,7 +330,7 @@ impl Turns {
                     let stored = std::mem::take(&mut unstored);
                     // Side by side: they are two stores, and the person waits for both.
                     let (audited, appended) = tokio::join!(
-                        self.audit_round(run, &from, round, &decided, None),
+                        trail::round(&self.records, run.asker, &from, (run.turn, round), &decided, None),
                         history::append(&self.work, run.lease, run.turn, round, &stored)
                     );
                     audited?;
@@ -346,7 +341,7 @@ impl Turns {
                 }
                 Step::Final { text, departments, stop, usage: spent } => {
                     usage = usage.plus(spent);
-                    self.audit_round(run, &from, round, &decided, stop).await?;
+                    trail::round(&self.records, run.asker, &from, (run.turn, round), &decided, stop).await?;
                     let done = agent::with_words(&heard, done);
                     break Outcome { text, departments, stop, done, known, shortened: loaded.shortened };
                 }
@@ -364,61 +359,6 @@ impl Turns {
         }
         history::append_answer(&self.work, run.lease, run.turn, &unstored, usage.total()).await?;
         Ok(outcome)
-    }
-
-    /// What a round decided, in one transaction; none when it decided nothing.
-    async fn audit_round(
-        &self,
-        run: &Run<'_>,
-        from: &Origin,
-        round: u32,
-        decided: &[Decided],
-        stop: Option<Stop>,
-    ) -> Result<(), sqlx::Error> {
-        if decided.is_empty() && stop.is_none() {
-            return Ok(());
-        }
-        let mut tx = self.records.begin().await?;
-        for call in decided {
-            let tool = call.tool.as_deref();
-            let of_tool = tool.map_or(Risk::Critical, Risk::of);
-            let risk = if call.code.is_some() { of_tool.max(Risk::Medium) } else { of_tool };
-            let mut detail = serde_json::json!({
-                "turn": run.turn.as_str(), "round": round, "arguments_sha256": call.arguments,
-            });
-            if let Some(code) = call.code {
-                detail["code"] = code.into();
-            }
-            let entry = entry(&run.asker.person, call.event, tool, risk, None, detail);
-            audit::append_from(&mut tx, entry, from).await?;
-        }
-        if let Some(stop) = stop {
-            let detail = serde_json::json!({ "turn": run.turn.as_str(), "round": round, "code": stop.code() });
-            let entry = entry(&run.asker.person, "turn_stopped", None, Risk::Medium, None, detail);
-            audit::append_from(&mut tx, entry, from).await?;
-        }
-        tx.commit().await
-    }
-
-    /// A person of ours whose message was not worked on.
-    async fn declined(&self, who: &Person, message: &MessageJob, code: &'static str) -> Result<(), sqlx::Error> {
-        let detail = serde_json::json!({ "turn": message.turn.as_str(), "code": code });
-        let from = Origin::message(Some(reference(message)));
-        audit::append_from(
-            self.records.quick(),
-            entry(who, "message_declined", None, Risk::Medium, None, detail),
-            &from,
-        )
-        .await
-    }
-
-    /// Somebody who may not ask.
-    async fn refused(&self, who: &Person, message: Option<&MessageJob>, refusal: Refusal) -> Result<(), JobError> {
-        let detail = serde_json::json!({ "code": refusal.code() });
-        let from = Origin::message(message.map(reference));
-        audit::append_from(self.records.quick(), entry(who, "person_refused", None, Risk::Medium, None, detail), &from)
-            .await?;
-        Ok(())
     }
 
     /// After the answer is out: nobody waits for a count.
@@ -496,7 +436,7 @@ impl Turns {
                 let body = card(&old, &run.asker.name, None);
                 outbox::want(&mut tx, &card_key(&old), &place(&old.thread), &body, Duration::ZERO).await?;
                 count(&old);
-                audit::append_from(&mut tx, of_proposal(&old, "proposal_superseded"), from).await?;
+                audit::append_from(&mut tx, trail::of_proposal(&old, "proposal_superseded"), from).await?;
             }
             let body = card(&proposal, &run.asker.name, None);
             let hold = Duration::from_secs(self.agent.limits().turn_seconds) + CARD_HOLD;
@@ -504,7 +444,7 @@ impl Turns {
             count(&proposal);
             // A turn that is run again finds what it had proposed.
             if Origin::of_proposal(&mut tx, &proposal.id).await? == Origin::default() {
-                audit::append_from(&mut tx, of_proposal(&proposal, "proposal_created"), from).await?;
+                audit::append_from(&mut tx, trail::of_proposal(&proposal, "proposal_created"), from).await?;
             }
             answers.push(created(&proposal));
         }
@@ -548,7 +488,7 @@ impl Turns {
         let Some(ended) = proposals::withdraw(&mut tx, &proposal.id).await? else { return Ok(()) };
         count(&ended);
         let from = Origin::message(run.message.clone());
-        audit::append_from(&mut tx, of_proposal(&ended, "proposal_withdrawn"), &from).await?;
+        audit::append_from(&mut tx, trail::of_proposal(&ended, "proposal_withdrawn"), &from).await?;
         let note = format!("The card of proposal {} could not be shown. Nothing was written.", ended.id);
         history::leave(&mut tx, run.thread, &Item::Note { text: note, departments: Vec::new() }).await?;
         tx.commit().await?;
@@ -558,7 +498,7 @@ impl Turns {
 
     async fn refuse(&self, message: &MessageJob, refusal: Refusal, lang: Lang) -> Result<(), JobError> {
         metrics::counter!("turns_refused_total").increment(1);
-        self.refused(&message.sender, Some(message), refusal).await?;
+        trail::refused(&self.records, &message.sender, Some(message), refusal).await?;
         // People who talk to each other in a thread that the bot takes part in are not told again and again.
         if !message.addressed {
             return Ok(());
@@ -599,29 +539,6 @@ impl Turns {
         }
         Ok(())
     }
-}
-
-/// How the audit names a message.
-fn reference(message: &MessageJob) -> String {
-    format!("{}:{}:{}", message.thread.team, message.thread.channel, message.ts)
-}
-
-/// A row of the audit for what this part of the program decided.
-fn entry<'a>(
-    on_behalf: &'a Person,
-    event: &'static str,
-    tool: Option<&'a str>,
-    risk: Risk,
-    proposal: Option<&'a ProposalId>,
-    detail: serde_json::Value,
-) -> Entry<'a> {
-    Entry { actor: ACTOR, on_behalf, event, tool, risk, proposal, detail }
-}
-
-fn of_proposal<'a>(proposal: &'a Proposal, event: &'static str) -> Entry<'a> {
-    let tool = proposal.write.tool();
-    let detail = serde_json::json!({ "turn": proposal.turn.as_str(), "digest": proposal.digest });
-    entry(&proposal.requester, event, Some(tool), Risk::of(tool), Some(&proposal.id), detail)
 }
 
 /// The write with the model's free text as a card shows it, so that the row holds what was approved and nothing that

@@ -25,7 +25,7 @@ async fn i24_a_sale_leaves_a_row_for_each_step_and_a_changed_row_is_found() {
     let id = proposal(&card);
     rig.confirm(AOKI, &card).await;
     rig.becomes(&card, "登録しました").await;
-    rig.dm("U0STRANGER", "こんにちは").await;
+    rig.dm("U0ARAI", "こんにちは").await;
     rig.until("the stranger is on record", "SELECT count(*) FROM audit WHERE event = 'person_refused'", 1).await;
     rig.until("the bot seals", "SELECT min(count(*), 1) FROM audit_seals", 1).await;
     assert!(rig.stop_bot().await.success());
@@ -43,7 +43,7 @@ async fn i24_a_sale_leaves_a_row_for_each_step_and_a_changed_row_is_found() {
     let traced = "SELECT count(*) FROM audit WHERE event IN ('call_proposable', 'proposal_created')
         AND message LIKE 'T%:D%:%.%' AND model IS NOT NULL AND length(prompt_hash) = 64 AND length(tools_hash) = 64";
     assert_eq!(rig.count(traced).await, 2);
-    assert_eq!(rig.count("SELECT count(*) FROM audit WHERE detail LIKE '%かぼちゃ%' OR detail LIKE '%600%'").await, 0);
+    assert_eq!(rig.count("SELECT count(*) FROM audit WHERE detail LIKE '%かぼちゃ%' OR detail LIKE '%佐藤%'").await, 0);
 
     let (code, out, err) = program(&dir, &["audit", "verify", "--json"]).await;
     assert_eq!(code, 0, "{err}");

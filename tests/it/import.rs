@@ -256,14 +256,14 @@ async fn a_run_that_is_interrupted_leaves_the_records_as_they_were() {
     for place in Place::both().await {
         place.stock().await;
         let mut text = "code_sales,code_customer,date_sales,products,price\n".to_owned();
-        text.extend((0..700_000).map(|n| format!("E-{n},0001,2026-11-03,なす,600\n")));
+        text.extend((0..180_000).map(|n| format!("E-{n},0001,2026-11-03,なす,600\n")));
         let file = place.file("long.csv", text);
         for signal in ["-INT", "-KILL"] {
             let mut child = place.command("sales", &file, &[]).stderr(Stdio::piped()).spawn().expect("it starts");
             let id = child.id().expect("it runs").to_string();
             let mut said = BufReader::new(child.stderr.take().expect("it speaks")).lines();
             let line = timeout(Duration::from_secs(120), said.next_line()).await.expect("it goes on").expect("text");
-            assert!(line.is_some_and(|l| l.contains("lines, 7")), "rows were sent and more are to come");
+            assert!(line.is_some_and(|l| l.starts_with("100000 lines, 5")), "rows were sent and more are to come");
             assert!(std::process::Command::new("kill").args([signal, &id]).status().expect("kill runs").success());
             let ended = timeout(Duration::from_secs(30), child.wait()).await.expect("it ends").expect("it ran");
             assert_eq!(ended.code(), (signal == "-INT").then_some(1), "it was interrupted before its end");

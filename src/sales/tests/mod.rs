@@ -3,6 +3,7 @@
 
 mod callers;
 mod database;
+mod http;
 mod protocol;
 mod reads;
 mod writes;
