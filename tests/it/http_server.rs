@@ -151,6 +151,35 @@ async fn a_press_while_the_server_is_gone_is_carried_out_when_it_is_back() {
     assert_eq!(farm.rig.approved_sales().await, 1);
 }
 
+/// What a command of `keys` prints for the server.
+async fn rotate(dir: &std::path::Path, more: &[&str]) -> Option<String> {
+    let args = ["keys", "rotate", "--data-dir"];
+    let output = Command::new(PROGRAM).args(args).arg(dir).args(more).env_clear().output().await;
+    let output = output.expect("the program runs");
+    output.status.success().then(|| String::from_utf8(output.stdout).expect("text"))
+}
+
+#[tokio::test]
+async fn keys_are_exchanged_in_two_steps_and_the_file_stays_private() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let dir = tempfile::tempdir().expect("a folder");
+    let old = keys(dir.path()).await;
+    assert_eq!(rotate(dir.path(), &["--finish"]).await, None, "there is nothing to finish");
+    let both = rotate(dir.path(), &[]).await.expect("new keys");
+    assert_eq!(rotate(dir.path(), &[]).await.as_ref(), Some(&both), "asked again, the same ones");
+    assert_eq!(keys(dir.path()).await, old, "the old ones are still in use");
+    for ((name, value), line) in old.iter().zip(both.lines()) {
+        assert!(line.starts_with(&format!("{name}={value},")), "{line}");
+    }
+    let new = rotate(dir.path(), &["--finish"]).await.expect("finished");
+    for ((_, value), (new, both)) in old.iter().zip(new.lines().zip(both.lines())) {
+        let (_, key) = new.split_once('=').expect("a variable");
+        assert!(key != value && both.ends_with(&format!(",{key}")), "{new}");
+    }
+    let mode = std::fs::metadata(dir.path().join("keys.json")).expect("the file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn i10_a_server_with_other_keys_is_not_used_and_the_bot_says_why() {
     let port = free_port();
