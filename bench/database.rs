@@ -13,7 +13,7 @@ use chrono::NaiveDate;
 use sales_concierge::domain::{
     ChannelId, Clock, Grounds, Lang, MessageTs, Person, Role, TeamId, ThreadKey, ToolCall, TurnId, Write, Yen,
 };
-use sales_concierge::mcp::{Mcp, Settings};
+use sales_concierge::mcp::{Mcp, Server, Settings};
 use sales_concierge::playground::sample;
 use sales_concierge::policy::{self, Counters, Decision, Table};
 use sales_concierge::proposals::{self, New, Slot};
@@ -162,9 +162,12 @@ async fn reads(options: &Options, database: &Database, customers: i64) -> anyhow
         ("DATABASE_URL", database.url.clone()),
     ];
     let settings = Settings {
-        command: PROGRAM.into(),
-        args: vec!["sales-server".into(), "--data-dir".into(), dir.path().into()],
-        env: env.into_iter().map(|(k, v)| (k.into(), v.into())).collect(),
+        server: Server::Child {
+            command: PROGRAM.into(),
+            args: vec!["sales-server".into(), "--data-dir".into(), dir.path().into()],
+            env: env.into_iter().map(|(k, v)| (k.into(), v.into())).collect(),
+        },
+        pins: None,
         call_timeout: Duration::from_secs(10),
     };
     let mcp = Mcp::connect(settings, keys.caller, Clock::system()).await?;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use sales_concierge::audit::{self, Entry};
 use sales_concierge::domain::{Clock, Person, Risk};
-use sales_concierge::mcp::{Mcp, Settings};
+use sales_concierge::mcp::{Mcp, Server, Settings};
 use sales_concierge::playground::sample;
 use sales_concierge::policy;
 use sales_concierge::records::{self, Records};
@@ -24,9 +24,12 @@ pub async fn measure(options: &Options) -> anyhow::Result<Vec<Row>> {
         ("SALES_CONCIERGE__SALES_SERVER__APPROVAL_KEYS", keys.public.approval.join(",")),
     ];
     let settings = Settings {
-        command: PROGRAM.into(),
-        args: vec!["sales-server".into(), "--data-dir".into(), dir.path().into()],
-        env: env.into_iter().map(|(k, v)| (k.into(), v.into())).collect(),
+        server: Server::Child {
+            command: PROGRAM.into(),
+            args: vec!["sales-server".into(), "--data-dir".into(), dir.path().into()],
+            env: env.into_iter().map(|(k, v)| (k.into(), v.into())).collect(),
+        },
+        pins: None,
         call_timeout: Duration::from_secs(10),
     };
     let mcp = Mcp::connect(settings, keys.caller, Clock::system()).await?;

@@ -21,10 +21,11 @@ use crate::config::{self, Config};
 use crate::domain::{Clock, Secret, ThreadKey};
 use crate::duties::Duties;
 use crate::http::{self, Edge};
-use crate::mcp::{self, Mcp};
+use crate::mcp::{self, Mcp, Pins};
 use crate::outbox::{self, Outbox};
 use crate::records::postgres::Group;
 use crate::records::{Records, Source};
+use crate::sales;
 use crate::slack::client::Client;
 use crate::slack::signature::Verifier;
 use crate::telemetry;
@@ -192,13 +193,13 @@ impl App {
         let slack = Client::new(&config.slack.api_url, token, Duration::from_millis(config.slack.timeout_ms))
             .context("the Slack client cannot be made")?;
         let server = sales_server(config, dir, &keys.public)?;
-        // Side by side: the child takes longest, and needs only that the records are there.
+        // Side by side: a child takes longest, and needs only that the records are there.
         let server = Mcp::connect(server, keys.caller.clone(), clock.clone());
         let (mcp, me, work) = tokio::join!(server, slack.auth_test(), stores);
         let work = work?;
         let me =
             me.with_context(|| format!("Slack at {} did not say who the bot token belongs to", config.slack.api_url))?;
-        let mcp = Arc::new(mcp.context("the sales server did not start")?);
+        let mcp = Arc::new(mcp.context("the sales server cannot be used")?);
 
         let model =
             Arc::new(openai::OpenAi::new(config.model.endpoint()).context("the model's settings cannot be used")?);
@@ -349,8 +350,22 @@ async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
         .with_context(|| format!("{address} cannot be listened on; is another process using it?"))
 }
 
-/// How the sales server is started: this program, with an environment of exactly what it needs.
+/// Where the sales server is, and the tools it must list: those of this program.
 fn sales_server(config: &Config, dir: &DataDir, keys: &PublicKeys) -> anyhow::Result<mcp::Settings> {
+    let server = match config.sales_server.url.as_str() {
+        "" => child(config, dir, keys)?,
+        url => mcp::Server::Http(url.parse().context("sales_server.url is not an address")?),
+    };
+    let pins = Pins::of(&sales::tools()?)?;
+    Ok(mcp::Settings {
+        server,
+        pins: Some(pins),
+        call_timeout: Duration::from_millis(config.sales_server.call_timeout_ms),
+    })
+}
+
+/// How the sales server is started: this program, with an environment of exactly what it needs.
+fn child(config: &Config, dir: &DataDir, keys: &PublicKeys) -> anyhow::Result<mcp::Server> {
     let command = std::env::current_exe().context("this program does not know its own path")?;
     let args: Vec<OsString> =
         vec!["sales-server".into(), "--transport".into(), "stdio".into(), "--data-dir".into(), dir.path().into()];
@@ -373,12 +388,7 @@ fn sales_server(config: &Config, dir: &DataDir, keys: &PublicKeys) -> anyhow::Re
     // A crash test stops the sales server, too.
     #[cfg(feature = "failpoints")]
     let env = env.chain([("FAILPOINTS", failpoints())]);
-    Ok(mcp::Settings {
-        command,
-        args,
-        env: env.map(|(k, v)| (k.into(), v.into())).collect(),
-        call_timeout: Duration::from_millis(config.sales_server.call_timeout_ms),
-    })
+    Ok(mcp::Server::Child { command, args, env: env.map(|(k, v)| (k.into(), v.into())).collect() })
 }
 
 /// The points of this process, in the form of the variable they came in.

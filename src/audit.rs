@@ -137,6 +137,14 @@ pub async fn append_from(db: impl Into<Db<'_>>, entry: Entry<'_>, origin: &Origi
     Ok(())
 }
 
+/// A detail with one more text, where there is one.
+pub fn with(mut detail: Value, key: &str, text: Option<&str>) -> Value {
+    if let (Some(facts), Some(text)) = (detail.as_object_mut(), text) {
+        facts.insert(key.to_owned(), text.into());
+    }
+    detail
+}
+
 /// A row as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {

@@ -160,6 +160,8 @@ impl Model {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SalesServer {
+    /// Where the bot asks it over HTTP, up to and including `/mcp`. Empty: the bot starts one as its child process.
+    pub url: String,
     /// Public keys of accepted caller tokens, comma separated. Set by the bot for its child process.
     pub caller_keys: String,
     /// Public keys of accepted approval tokens, comma separated. Set by the bot for its child process.
@@ -187,6 +189,7 @@ pub struct SalesServer {
 impl Default for SalesServer {
     fn default() -> Self {
         Self {
+            url: String::new(),
             caller_keys: String::new(),
             approval_keys: String::new(),
             database_url: None,
@@ -324,6 +327,7 @@ impl Config {
         faults.extend(not_a_url("slack.api_url", Some(&self.slack.api_url)));
         faults.extend(no_header("slack.bot_token", self.slack.bot_token.as_ref()));
         faults.extend(self.model_faults());
+        faults.extend(self.sales_server_faults());
         if let Err(ConfigError(found)) = optional_address(&self.server.metrics_listen) {
             faults.extend(found);
         }
@@ -335,7 +339,7 @@ impl Config {
     /// # Errors
     /// With everything that is unusable.
     pub fn check_playground(&self) -> Result<(), ConfigError> {
-        all(self.model_faults())
+        all(self.model_faults().into_iter().chain(self.sales_server_faults()).collect())
     }
 
     /// What `sales-server` cannot do without when it checks tokens.
@@ -401,6 +405,11 @@ impl Config {
             Group::Bot | Group::Auditor => &None,
         };
         RecordsSource::Postgres(self.records.settings(own.as_ref().unwrap_or(url).clone()))
+    }
+
+    fn sales_server_faults(&self) -> Option<String> {
+        let url = Some(self.sales_server.url.as_str()).filter(|url| !url.is_empty());
+        not_a_url("sales_server.url", url)
     }
 
     fn model_faults(&self) -> Vec<String> {

@@ -1,26 +1,23 @@
 //! The MCP host: one connection to the sales server, kept alive, called on behalf of a person.
 //!
 //! Promises: only an [`AllowedCall`] is carried out; each call carries a token signed for exactly the arguments sent; a
-//! read whose connection breaks is retried once on a new connection, a write is sent at most once; every call ends
-//! within its timeout; an answer that does not fit the tool's output schema is refused and never shown to a model.
-//! Calls run side by side on the one connection, and a dead server is started again by the next call.
+//! read that finds no server or no store is tried a few times more, a write is sent at most once; every call ends within
+//! its timeout; an answer that does not fit the tool's output schema is refused and never shown to a model; a tool whose
+//! definition is not the pinned one is neither offered nor called. Calls run side by side on the one connection, and a
+//! dead server is started, or connected to, again by the next call.
 //!
 //! Not promised: that a write which ended in an error was not carried out. For a write every [`McpError`] means that the
 //! outcome is unknown.
 
-use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use rmcp::RoleClient;
-use rmcp::ServiceExt;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ClientConfig, ErrorCode, Implementation, JsonObject, RequestMetaObject,
-};
-use rmcp::service::{Peer, RunningService, ServiceError};
-use rmcp::transport::TokioChildProcess;
+use backon::{BackoffBuilder, ExponentialBuilder};
+use governor::Jitter;
+use rmcp::ErrorData;
+use rmcp::model::{CallToolRequestParams, CallToolResult, ErrorCode, JsonObject, RequestMetaObject};
+use rmcp::service::ServiceError;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, timeout};
@@ -31,13 +28,17 @@ use crate::policy::{AllowedCall, Kind};
 use crate::tokens::{CallerSigner, META_APPROVAL, META_CALLER};
 
 mod catalogue;
+mod connection;
 #[cfg(test)]
 pub(crate) mod fake;
+mod http;
 #[cfg(test)]
 mod tests;
 
 use catalogue::Catalogue;
-pub use catalogue::ToolSpec;
+pub use catalogue::{Pins, ToolSpec};
+pub use connection::Server;
+use connection::{Connection, Source};
 
 /// How long a new server may take until it has listed its tools.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -45,18 +46,18 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause between two starts, short enough that a person's next message finds a server that came back.
 const MAX_PAUSE: Duration = Duration::from_secs(5);
-/// How long the server may take to end after its input was closed.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often a read is tried again. With the pauses below that is about as long as a server takes to start again.
+const TRIES: usize = 4;
+/// The longest pause before the first of them; doubles with each.
+const FIRST_RETRY: Duration = Duration::from_millis(200);
 
-/// How to start the server and how long to wait for it.
+/// Where the server is and how long to wait for it.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The executable.
-    pub command: PathBuf,
-    /// Its arguments.
-    pub args: Vec<OsString>,
-    /// Its whole environment; nothing is inherited.
-    pub env: Vec<(OsString, OsString)>,
+    /// How it is reached.
+    pub server: Server,
+    /// The tools as they must be; without, whatever the server lists is offered.
+    pub pins: Option<Pins>,
     /// How long one call may take.
     pub call_timeout: Duration,
 }
@@ -116,18 +117,6 @@ type Reader = Box<dyn AsyncRead + Send + Unpin>;
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 type Opener = Box<dyn Fn() -> io::Result<(Reader, Writer)> + Send + Sync>;
 
-enum Source {
-    Child(Settings),
-    Pipe(Opener),
-}
-
-/// A live connection. The peer is cheap to clone; the service is kept to be closed.
-struct Connection {
-    peer: Peer<RoleClient>,
-    service: RunningService<RoleClient, ClientConfig>,
-    pid: Option<u32>,
-}
-
 struct Restart {
     pause: Duration,
     not_before: Instant,
@@ -136,10 +125,12 @@ struct Restart {
 /// The connection to the sales server.
 pub struct Mcp {
     source: Source,
+    pins: Option<Pins>,
     call_timeout: Duration,
     signer: CallerSigner,
     clock: Clock,
-    current: Mutex<Option<Connection>>,
+    /// A call holds the connection it is made on, so that one that is replaced ends after its last call.
+    current: Mutex<Option<Arc<Connection>>>,
     catalogue: RwLock<Arc<Catalogue>>,
     /// Held while a server is being started, and only then: calls on a live connection never wait for it.
     restart: tokio::sync::Mutex<Restart>,
@@ -147,13 +138,13 @@ pub struct Mcp {
 }
 
 impl Mcp {
-    /// Starts the server, connects and lists its tools.
+    /// Starts the server if it is a child, connects and lists its tools.
     ///
     /// # Errors
-    /// When it cannot be started or does not speak MCP.
+    /// When it cannot be reached or does not speak MCP.
     pub async fn connect(settings: Settings, signer: CallerSigner, clock: Clock) -> Result<Self, McpError> {
-        let call_timeout = settings.call_timeout;
-        Self::over(Source::Child(settings), call_timeout, signer, clock).await
+        let source = Source::of(settings.server, &signer, &clock)?;
+        Self::over(source, settings.pins, settings.call_timeout, signer, clock).await
     }
 
     /// Connects over any pair of streams; `open` is called again when the connection is lost.
@@ -162,6 +153,7 @@ impl Mcp {
     /// When the other end does not speak MCP.
     pub async fn connect_pipe<R, W>(
         open: impl Fn() -> io::Result<(R, W)> + Send + Sync + 'static,
+        pins: Option<Pins>,
         call_timeout: Duration,
         signer: CallerSigner,
         clock: Clock,
@@ -171,17 +163,19 @@ impl Mcp {
         W: AsyncWrite + Send + Unpin + 'static,
     {
         let open: Opener = Box::new(move || open().map(|(r, w)| (Box::new(r) as Reader, Box::new(w) as Writer)));
-        Self::over(Source::Pipe(open), call_timeout, signer, clock).await
+        Self::over(Source::Pipe(open), pins, call_timeout, signer, clock).await
     }
 
     async fn over(
         source: Source,
+        pins: Option<Pins>,
         call_timeout: Duration,
         signer: CallerSigner,
         clock: Clock,
     ) -> Result<Self, McpError> {
         let mcp = Self {
             source,
+            pins,
             call_timeout,
             signer,
             clock,
@@ -190,7 +184,7 @@ impl Mcp {
             restart: tokio::sync::Mutex::new(Restart { pause: FIRST_PAUSE, not_before: Instant::now() }),
             breaker: Breaker::new("sales-server"),
         };
-        mcp.peer().await?;
+        mcp.connection().await?;
         Ok(mcp)
     }
 
@@ -238,34 +232,41 @@ impl Mcp {
         outcome
     }
 
-    /// The server's process, while it runs.
+    /// The server's process, while it runs as a child.
     pub fn server_pid(&self) -> Option<u32> {
         let current = lock(&self.current);
-        current.as_ref().filter(|c| !c.peer.is_transport_closed()).and_then(|c| c.pid)
+        current.as_ref().filter(|c| !c.is_closed()).and_then(|c| c.pid)
     }
 
     /// Closes the connection; the server ends when its input ends. A later call would start it again.
     pub async fn close(&self) {
         let current = lock(&self.current).take();
-        if let Some(mut connection) = current
-            && let Err(error) = connection.service.close_with_timeout(CLOSE_TIMEOUT).await
-        {
-            tracing::warn!(%error, "the tool server's connection did not close cleanly");
+        if let Some(connection) = current {
+            connection::close(connection).await;
         }
     }
 
+    /// Pauses are anything from none to the longest, so that the calls that failed together do not come back together.
     async fn attempts(&self, call: &AllowedCall, who: &Person, approval: Option<&str>) -> Result<ToolOutput, McpError> {
-        match self.attempt(call, who, approval).await {
-            Err(McpError::Unavailable(reason)) if call.kind() == Kind::Read => {
-                tracing::warn!(tool = call.tool(), %reason, "a read is tried again on a new connection");
-                self.attempt(call, who, approval).await
+        let pauses = ExponentialBuilder::new().with_min_delay(FIRST_RETRY).with_factor(2.0).with_max_times(TRIES);
+        let mut pauses = pauses.build();
+        loop {
+            match self.attempt(call, who, approval).await {
+                Err(McpError::Unavailable(reason)) if call.kind() == Kind::Read => {
+                    let Some(longest) = pauses.next() else { return Err(McpError::Unavailable(reason)) };
+                    tracing::warn!(tool = call.tool(), %reason, "a read is tried again");
+                    tokio::time::sleep(Jitter::up_to(longest) + Duration::ZERO).await;
+                }
+                outcome => return outcome,
             }
-            outcome => outcome,
         }
     }
 
     async fn attempt(&self, call: &AllowedCall, who: &Person, approval: Option<&str>) -> Result<ToolOutput, McpError> {
-        let peer = self.peer().await?;
+        let connection = self.connection().await?;
+        if self.catalogue().differing.contains(call.tool()) {
+            return Err(McpError::Protocol("the server's definition of the tool is not this program's".to_owned()));
+        }
         let token = self.signer.sign(who, call.tool(), call.arguments(), self.clock.now());
         let mut meta = JsonObject::new();
         meta.insert(META_CALLER.to_owned(), token.into());
@@ -274,16 +275,18 @@ impl Mcp {
         }
         let mut params = CallToolRequestParams::new(call.tool().to_owned()).with_arguments(call.arguments().clone());
         params.meta = Some(RequestMetaObject::from(meta));
-        match peer.call_tool(params).await {
+        match connection.peer.call_tool(params).await {
             Ok(result) => self.read(call.tool(), result),
             Err(ServiceError::McpError(error)) if error.code == ErrorCode::INVALID_PARAMS => {
                 Ok(invalid_arguments(&error.message))
             }
-            Err(
-                error @ (ServiceError::TransportClosed
-                | ServiceError::TransportSend(_)
-                | ServiceError::Cancelled { .. }),
-            ) => Err(McpError::Unavailable(error.to_string())),
+            Err(ServiceError::McpError(error)) if is_unavailable(&error) => {
+                Err(McpError::Unavailable(error.message.into_owned()))
+            }
+            Err(error @ (ServiceError::TransportClosed | ServiceError::Cancelled { .. })) => {
+                Err(McpError::Unavailable(error.to_string()))
+            }
+            Err(ServiceError::TransportSend(error)) => Err(connection.send_failed(&error)),
             Err(other) => Err(McpError::Protocol(other.to_string())),
         }
     }
@@ -313,61 +316,42 @@ impl Mcp {
     }
 
     /// The live connection, made anew when there is none.
-    async fn peer(&self) -> Result<Peer<RoleClient>, McpError> {
-        if let Some(peer) = self.live() {
-            return Ok(peer);
+    async fn connection(&self) -> Result<Arc<Connection>, McpError> {
+        if let Some(connection) = self.live() {
+            return Ok(connection);
         }
         let mut restart = self.restart.lock().await;
-        if let Some(peer) = self.live() {
-            return Ok(peer);
+        if let Some(connection) = self.live() {
+            return Ok(connection);
         }
         tokio::time::sleep_until(restart.not_before).await;
         // Counts as failed until it has worked: a server that dies at once is not started in a tight loop.
         restart.not_before = Instant::now() + restart.pause;
         restart.pause = (restart.pause * 2).min(MAX_PAUSE);
-        let opened = timeout(CONNECT_TIMEOUT, self.open()).await.unwrap_or(Err(McpError::Timeout));
-        let (connection, catalogue) = opened.inspect_err(|error| {
-            tracing::error!(%error, "the tool server cannot be started");
+        let opened = timeout(CONNECT_TIMEOUT, self.source.open()).await.unwrap_or(Err(McpError::Timeout));
+        let (connection, tools) = opened.inspect_err(|error| {
+            tracing::error!(%error, "the tool server cannot be reached");
         })?;
         restart.pause = FIRST_PAUSE;
-        let peer = connection.peer.clone();
+        let connection = Arc::new(connection);
+        let catalogue = Catalogue::of(tools, self.pins.as_ref());
         *self.catalogue.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalogue);
-        *lock(&self.current) = Some(connection);
-        Ok(peer)
+        *lock(&self.current) = Some(Arc::clone(&connection));
+        Ok(connection)
     }
 
-    fn live(&self) -> Option<Peer<RoleClient>> {
-        let current = lock(&self.current);
-        current.as_ref().map(|c| &c.peer).filter(|peer| !peer.is_transport_closed()).cloned()
-    }
-
-    async fn open(&self) -> Result<(Connection, Catalogue), McpError> {
-        let me = ClientConfig::new(
-            Default::default(),
-            Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
-        );
-        let (service, pid) = match &self.source {
-            Source::Child(settings) => {
-                let mut command = tokio::process::Command::new(&settings.command);
-                command.args(&settings.args).env_clear().envs(settings.env.iter().map(|(k, v)| (k, v)));
-                let child = TokioChildProcess::new(command).map_err(|e| McpError::Unavailable(e.to_string()))?;
-                let pid = child.id();
-                (me.serve(child).await, pid)
-            }
-            Source::Pipe(open) => {
-                let pipe = open().map_err(|e| McpError::Unavailable(e.to_string()))?;
-                (me.serve(pipe).await, None)
-            }
-        };
-        let service = service.map_err(|e| McpError::Unavailable(e.to_string()))?;
-        let tools = service.list_all_tools().await.map_err(|e| McpError::Protocol(e.to_string()))?;
-        let connection = Connection { peer: service.peer().clone(), service, pid };
-        Ok((connection, Catalogue::of(tools)))
+    fn live(&self) -> Option<Arc<Connection>> {
+        lock(&self.current).as_ref().filter(|c| c.is_good()).cloned()
     }
 
     fn catalogue(&self) -> Arc<Catalogue> {
         Arc::clone(&self.catalogue.read().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// The server works, its store does not answer.
+fn is_unavailable(error: &ErrorData) -> bool {
+    error.data.as_ref().and_then(|data| data.get("code")).is_some_and(|code| code == "unavailable")
 }
 
 fn invalid_arguments(sentence: &str) -> ToolOutput {

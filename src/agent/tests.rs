@@ -184,7 +184,7 @@ async fn agent(model: &Scripted, fake: &Fake) -> Agent {
 }
 
 async fn agent_with(model: &Scripted, fake: &Fake, limits: Limits) -> Agent {
-    let mcp = fake.connect(Duration::from_secs(5)).await;
+    let mcp = fake.connect(Duration::from_secs(20)).await;
     Agent::new(Arc::new(model.clone()), Arc::new(mcp), Table::default(), limits)
 }
 

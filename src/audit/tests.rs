@@ -76,7 +76,10 @@ async fn tampered(store: &Store, sql: &'static str) -> verify::Report {
     verify::run(records, before.head.as_deref()).await.unwrap()
 }
 
-const TAMPERING: [(&str, Fault, i64, Option<(i64, i64)>); 8] = [
+/// A change, what is found, at which row, and in which batch.
+type Tampering = (&'static str, Fault, i64, Option<(i64, i64)>);
+
+const TAMPERING: [Tampering; 8] = [
     ("UPDATE audit SET on_behalf = 'slack:T1:U2' WHERE id = 7", Fault::Changed, 7, Some((6, 10))),
     ("UPDATE audit SET at = at + 1 WHERE id = 1", Fault::Changed, 1, Some((1, 5))),
     ("DELETE FROM audit WHERE id = 3", Fault::Missing, 3, Some((1, 5))),

@@ -1,6 +1,6 @@
 //! The tools a server lists, made fit for models and for checking results.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use rmcp::model::{JsonObject, Tool};
@@ -19,22 +19,55 @@ pub struct ToolSpec {
     pub read_only_hint: Option<bool>,
 }
 
+/// The definitions of tools that are accepted, each as a whole.
+#[derive(Clone, Debug)]
+pub struct Pins(HashMap<String, Value>);
+
+impl Pins {
+    /// These and no others.
+    ///
+    /// # Errors
+    /// When a definition is not JSON.
+    pub fn of(tools: &[Tool]) -> Result<Self, serde_json::Error> {
+        tools
+            .iter()
+            .map(|tool| Ok((tool.name.to_string(), serde_json::to_value(tool)?)))
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+
+    fn accept(&self, tool: &Tool) -> bool {
+        let pinned = self.0.get(tool.name.as_ref());
+        pinned.is_some_and(|pinned| serde_json::to_value(tool).is_ok_and(|listed| listed == *pinned))
+    }
+}
+
 /// What the server offered when the connection was last made.
 #[derive(Default)]
 pub(super) struct Catalogue {
     pub tools: Arc<Vec<ToolSpec>>,
     /// The compiled output schemas.
     pub outputs: HashMap<String, jsonschema::Validator>,
+    /// Listed, and not as they are pinned: not to be called.
+    pub differing: HashSet<String>,
 }
 
 impl Catalogue {
-    /// Leaves out what is listed twice or promises an output that cannot be checked.
-    pub fn of(tools: Vec<Tool>) -> Self {
+    /// Leaves out what is listed twice, is not as it is pinned, or promises an output that cannot be checked.
+    pub fn of(tools: Vec<Tool>, pins: Option<&Pins>) -> Self {
         let mut specs: Vec<ToolSpec> = Vec::new();
         let mut outputs = HashMap::new();
+        let mut differing = HashSet::new();
         for tool in tools {
             if specs.iter().any(|s| s.name == tool.name) {
                 tracing::error!(tool = %tool.name, "listed twice; only the first is offered");
+                continue;
+            }
+            if pins.is_some_and(|pins| !pins.accept(&tool)) {
+                // Another version, or somebody who wants the model to read something else.
+                tracing::error!(tool = %tool.name, "not offered: its definition is not the one of this program");
+                metrics::counter!("tool_definitions_refused_total").increment(1);
+                differing.insert(tool.name.to_string());
                 continue;
             }
             if let Some(schema) = &tool.output_schema {
@@ -53,7 +86,7 @@ impl Catalogue {
                 read_only_hint: tool.annotations.and_then(|a| a.read_only_hint),
             });
         }
-        Self { tools: Arc::new(specs), outputs }
+        Self { tools: Arc::new(specs), outputs, differing }
     }
 }
 

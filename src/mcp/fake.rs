@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rmcp::ServerHandler;
 use rmcp::model::{CallToolResponse, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool};
 use rmcp::service::{RequestContext, RoleServer};
+use rmcp::{ServerHandler, ServiceExt as _};
 use serde_json::Map;
 use tokio_util::sync::CancellationToken;
 
@@ -18,6 +18,8 @@ pub(crate) enum Answer {
     Success(Value),
     Error(&'static str),
     Raw(CallToolResult),
+    /// The store behind the server is gone.
+    Unavailable,
     Never,
     /// The server dies with the call.
     Die,
@@ -99,6 +101,10 @@ impl Fake {
     }
 
     pub(crate) async fn connect(&self, call_timeout: Duration) -> Mcp {
+        self.connect_pinned(None, call_timeout).await
+    }
+
+    pub(crate) async fn connect_pinned(&self, pins: Option<Pins>, call_timeout: Duration) -> Mcp {
         let fake = self.clone();
         let open = move || {
             let (ours, theirs) = tokio::io::duplex(1 << 16);
@@ -114,7 +120,25 @@ impl Fake {
             });
             Ok(tokio::io::split(ours))
         };
-        Mcp::connect_pipe(open, call_timeout, signer(), Clock::system()).await.unwrap()
+        Mcp::connect_pipe(open, pins, call_timeout, signer(), Clock::system()).await.unwrap()
+    }
+
+    /// What it lists.
+    pub(crate) fn tools() -> Vec<Tool> {
+        let input = json!({"$schema": "x", "title": "T", "type": "object"}).as_object().cloned().unwrap();
+        let output = json!({
+            "type": "object",
+            "properties": {"data": {"properties": {"count": {"type": "integer"}}}},
+        });
+        let mut tools: Vec<Tool> =
+            ["get_customers", "get_sales", "list_registrations", "summarize_sales", "add_sale", "cancel_sale", "drop"]
+                .into_iter()
+                .map(|name| Tool::new(name, format!("does {name}"), input.clone()))
+                .collect();
+        for tool in &mut tools {
+            tool.output_schema = output.as_object().cloned().map(Arc::new);
+        }
+        tools
     }
 
     pub(crate) fn seen(&self) -> Vec<Seen> {
@@ -140,20 +164,7 @@ impl ServerHandler for Fake {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, rmcp::ErrorData> {
-        let input = json!({"$schema": "x", "title": "T", "type": "object"}).as_object().cloned().unwrap();
-        let output = json!({
-            "type": "object",
-            "properties": {"data": {"properties": {"count": {"type": "integer"}}}},
-        });
-        let mut tools: Vec<Tool> =
-            ["get_customers", "get_sales", "list_registrations", "summarize_sales", "add_sale", "cancel_sale", "drop"]
-                .into_iter()
-                .map(|name| Tool::new(name, format!("does {name}"), input.clone()))
-                .collect();
-        for tool in &mut tools {
-            tool.output_schema = output.as_object().cloned().map(Arc::new);
-        }
-        Ok(ListToolsResult::with_all_items(tools))
+        Ok(ListToolsResult::with_all_items(Self::tools()))
     }
 
     async fn call_tool(
@@ -175,6 +186,9 @@ impl ServerHandler for Fake {
                 json!({"status": "error", "data": {"error": "refused", "code": code, "departments": []}}),
             ),
             Answer::Raw(result) => result,
+            Answer::Unavailable => {
+                return Err(ErrorData::internal_error("no store", Some(json!({"code": "unavailable"}))));
+            }
             Answer::Never => std::future::pending().await,
             Answer::Die => {
                 self.kill();

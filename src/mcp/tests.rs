@@ -5,7 +5,7 @@ use super::*;
 use crate::domain::{Role, ToolCall, Write, Yen};
 use crate::policy::{Counters, Decision, Table, allow_claimed, decide};
 
-const SHORT: Duration = Duration::from_secs(5);
+const SHORT: Duration = Duration::from_secs(20);
 
 fn read(tool: &str, arguments: Value) -> AllowedCall {
     let arguments = arguments.as_object().cloned().unwrap();
@@ -85,6 +85,61 @@ async fn a_write_is_sent_once_even_when_the_connection_breaks() {
 }
 
 #[tokio::test]
+async fn a_read_is_tried_again_while_the_store_does_not_answer_and_a_write_is_not() {
+    let left = std::sync::atomic::AtomicI32::new(2);
+    let fake = Fake::new(move |_, _| match left.fetch_sub(1, std::sync::atomic::Ordering::SeqCst) {
+        1.. => Answer::Unavailable,
+        _ => Answer::Success(json!({"count": 0})),
+    });
+    let mcp = fake.connect(SHORT).await;
+    assert!(mcp.call(read("get_sales", json!({})), &hana(), None).await.is_ok());
+    assert_eq!((fake.seen().len(), fake.starts()), (3, 1), "on the same connection");
+
+    let fake = Fake::new(|_, _| Answer::Unavailable);
+    let mcp = fake.connect(SHORT).await;
+    let outcome = mcp.call(write().await, &hana(), Some("approved".into())).await;
+    assert!(matches!(outcome, Err(McpError::Unavailable(_))), "{outcome:?}");
+    assert_eq!(fake.seen().len(), 1);
+    let outcome = mcp.call(read("get_sales", json!({})), &hana(), None).await;
+    assert!(matches!(outcome, Err(McpError::Unavailable(_))), "{outcome:?}");
+    assert_eq!(fake.seen().len(), 1 + 1 + TRIES, "not for ever");
+}
+
+#[tokio::test]
+async fn i21_a_tool_with_one_changed_character_is_neither_offered_nor_called() {
+    let pinned = Fake::tools();
+    let flips: [fn(&mut rmcp::model::Tool); 5] = [
+        |t| t.description = t.description.as_ref().map(|d| d.replacen('s', "z", 1).into()),
+        |t| {
+            t.input_schema =
+                Arc::new(json!({"$schema": "y", "title": "T", "type": "object"}).as_object().cloned().unwrap())
+        },
+        |t| t.output_schema = None,
+        |t| t.title = Some("x".into()),
+        |t| t.annotations = Some(rmcp::model::ToolAnnotations::new().read_only(true)),
+    ];
+    for flip in flips {
+        let mut accepted = pinned.clone();
+        let changed = accepted.iter_mut().find(|t| t.name == "get_sales").unwrap();
+        flip(changed);
+        let fake = Fake::farm();
+        let mcp = fake.connect_pinned(Some(Pins::of(&accepted).unwrap()), SHORT).await;
+        let offered: Vec<String> = mcp.tools().iter().map(|t| t.name.clone()).collect();
+        assert_eq!(
+            offered,
+            ["get_customers", "list_registrations", "summarize_sales", "add_sale", "cancel_sale", "drop"]
+        );
+        let outcome = mcp.call(read("get_sales", json!({})), &hana(), None).await;
+        assert!(matches!(outcome, Err(McpError::Protocol(_))), "{outcome:?}");
+        assert!(fake.seen().is_empty());
+        assert!(mcp.call(read("get_customers", json!({})), &hana(), None).await.is_ok());
+    }
+    // One that is not pinned at all is not offered either.
+    let mcp = Fake::farm().connect_pinned(Some(Pins::of(&pinned[..6]).unwrap()), SHORT).await;
+    assert!(mcp.tools().iter().all(|t| t.name != "drop"));
+}
+
+#[tokio::test]
 async fn a_server_that_never_answers_costs_one_timeout() {
     let fake = Fake::new(|_, _| Answer::Never);
     let mcp = fake.connect(Duration::from_millis(50)).await;
@@ -145,7 +200,11 @@ async fn calls_run_side_by_side_on_one_connection() {
 #[cfg(unix)]
 #[tokio::test]
 async fn a_command_that_is_no_server_is_an_error_and_not_a_hang() {
-    let settings = |command: &str| Settings { command: command.into(), args: vec![], env: vec![], call_timeout: SHORT };
+    let settings = |command: &str| Settings {
+        server: Server::Child { command: command.into(), args: vec![], env: vec![] },
+        pins: None,
+        call_timeout: SHORT,
+    };
     for command in ["/bin/true", "/nonexistent/sales-server"] {
         let outcome = Mcp::connect(settings(command), fake::signer(), Clock::system()).await;
         assert!(matches!(outcome, Err(McpError::Unavailable(_))), "{command}");

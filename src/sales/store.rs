@@ -50,7 +50,7 @@ impl Store {
     /// Opens the store of record for reads and writes of sales.
     pub(super) async fn open(source: &Source, rules: Rules) -> Result<Self, OpenError> {
         Ok(match (Records::open(source, Group::Reader).await?, source) {
-            (Records::Sqlite(records), _) => Self::Sqlite(sqlite::Sales::new(records, rules)),
+            (Records::Sqlite(records), _) => Self::Sqlite(sqlite::Sales::new(records, rules).await?),
             (Records::Postgres(records), Source::Postgres(settings)) => {
                 Self::Postgres(postgres::Sales::new(records, settings, rules)?)
             }

@@ -329,10 +329,8 @@ impl Clicks {
             _ => None,
         };
         if let Some(event) = event {
-            let mut detail = serde_json::json!({ "digest": proposal.digest });
-            if let Some(code) = &proposal.failure {
-                detail["code"] = code.as_str().into();
-            }
+            let detail = serde_json::json!({ "digest": proposal.digest });
+            let detail = audit::with(detail, "code", proposal.failure.as_deref());
             append(tx, ACTOR, event, proposal, detail).await?;
         }
         self.show(tx, proposal).await?;
@@ -392,11 +390,11 @@ impl Clicks {
         if matches!(outcome, "not_allowed" | "not_yours") {
             return Ok(());
         }
-        let mut detail = serde_json::json!({ "click": press.id, "code": outcome });
+        let detail = serde_json::json!({ "click": press.id, "code": outcome });
         let presser = press.who.subject();
         match proposal {
             Some(proposal) => {
-                detail["digest"] = proposal.digest.as_str().into();
+                let detail = audit::with(detail, "digest", Some(&proposal.digest));
                 append(tx, &presser, "press_refused", proposal, detail).await
             }
             None => {
@@ -431,10 +429,8 @@ impl Clicks {
         event: &'static str,
         proposal: &Proposal,
     ) -> Result<(), sqlx::Error> {
-        let mut detail = serde_json::json!({ "click": press.id, "digest": proposal.digest });
-        if let Some(code) = event.strip_prefix("refused_") {
-            detail["code"] = code.into();
-        }
+        let detail = serde_json::json!({ "click": press.id, "digest": proposal.digest });
+        let detail = audit::with(detail, "code", event.strip_prefix("refused_"));
         append(tx, &press.who.subject(), event, proposal, detail).await
     }
 

@@ -30,12 +30,10 @@ pub async fn round(
         let tool = call.tool.as_deref();
         let of_tool = tool.map_or(Risk::Critical, Risk::of);
         let risk = if call.code.is_some() { of_tool.max(Risk::Medium) } else { of_tool };
-        let mut detail = serde_json::json!({
+        let detail = serde_json::json!({
             "turn": turn.as_str(), "round": round, "arguments_sha256": call.arguments,
         });
-        if let Some(code) = call.code {
-            detail["code"] = code.into();
-        }
+        let detail = audit::with(detail, "code", call.code);
         let entry = entry(&asker.person, call.event, tool, risk, None, detail);
         audit::append_from(&mut tx, entry, from).await?;
     }

@@ -18,6 +18,8 @@ mod cluster;
 mod conversation;
 #[cfg(feature = "failpoints")]
 mod crash;
+#[cfg(feature = "failpoints")]
+mod http_server;
 mod invariants;
 mod page;
 mod playground;

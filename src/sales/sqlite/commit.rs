@@ -128,6 +128,9 @@ async fn register(
     if digest(&write) != approval.digest {
         return Err(mismatch());
     }
+    if !may_approve(tx, approval, &customer.department, new.price).await? {
+        return Err(may_not_write());
+    }
     let code_sales = insert(tx, approval, new, date, now_ms, now).await?;
     audit::append(
         &mut *tx,
@@ -227,6 +230,9 @@ async fn cancel(
 ) -> Result<Cancelled, Failure> {
     claimed(tx, approval, "cancel_sale").await?;
     let staff = writer(tx, approval).await?;
+    if approval.approver != approval.requester {
+        return Err(may_not_write());
+    }
     let now_ms = records::now_ms(&mut *tx).await?;
     let found = sale(tx, sale_where!("s.code_sales = $1"), &new.code_sales).await?;
     let Some((row, mut sale)) = found.filter(|(_, sale)| staff.sees(&sale.department)) else {
@@ -329,13 +335,30 @@ async fn claimed(tx: &mut SqliteConnection, approval: &Approval, tool: &str) -> 
     if is("digest", &approval.digest)? { Ok(()) } else { Err(mismatch()) }
 }
 
-/// The requester's record, if they may write at all right now. While no amount limit exists nobody else approves.
+/// The requester's record, if they may write at all right now.
 async fn writer(tx: &mut SqliteConnection, approval: &Approval) -> Result<Staff, Failure> {
     let staff = staff::find(tx, &approval.requester).await?;
-    match staff {
-        Some(staff) if staff.active && staff.role >= Role::Sales && approval.approver == approval.requester => {
-            Ok(staff)
-        }
-        _ => Err(may_not_write()),
+    staff.filter(|staff| staff.active && staff.role >= Role::Sales).ok_or_else(may_not_write)
+}
+
+/// Up to the department's limit the requester alone approves, above it a manager of the department other than the
+/// requester.
+async fn may_approve(
+    tx: &mut SqliteConnection,
+    approval: &Approval,
+    department: &str,
+    price: i64,
+) -> Result<bool, sqlx::Error> {
+    let limit: Option<i64> = sqlx::query_scalar(
+        "SELECT limit_yen FROM amount_limits WHERE department IN ($1, '*') ORDER BY department = '*' LIMIT 1",
+    )
+    .bind(department)
+    .fetch_optional(&mut *tx)
+    .await?;
+    if limit.is_none_or(|limit| price <= limit) {
+        return Ok(approval.approver == approval.requester);
     }
+    let approver = staff::find(tx, &approval.approver).await?;
+    Ok(approval.approver != approval.requester
+        && approver.is_some_and(|staff| staff.role >= Role::Manager && staff.sees(department)))
 }

@@ -4,6 +4,7 @@ use tokio::sync::Mutex;
 
 use super::answer::{Customers, Failure, Registrations, Sales as Found, Summary};
 use super::arguments::{GetCustomers, GetSales, ListRegistrations, Range, SummarizeSales};
+use super::search::{SEARCH_FORM, search_form};
 use super::store::{Rules, no_access};
 use crate::domain::Person;
 use crate::records::SqliteRecords;
@@ -22,8 +23,9 @@ pub(super) struct Sales {
 }
 
 impl Sales {
-    pub(super) fn new(records: SqliteRecords, rules: Rules) -> Self {
-        Self { records, rules, turn: Mutex::default() }
+    pub(super) async fn new(records: SqliteRecords, rules: Rules) -> Result<Self, sqlx::Error> {
+        keep_search_forms(&records).await?;
+        Ok(Self { records, rules, turn: Mutex::default() })
     }
 
     pub(super) async fn get_customers(&self, person: &Person, args: &GetCustomers) -> Result<Customers, Failure> {
@@ -59,6 +61,34 @@ impl Sales {
         let staff = member(&mut db, person).await?;
         reads::summarize_sales(&mut db, &staff, args, range).await
     }
+}
+
+/// Writes the search form of each name anew when it was written by a program with another idea of it.
+async fn keep_search_forms(records: &SqliteRecords) -> Result<(), sqlx::Error> {
+    let version = SEARCH_FORM.to_string();
+    let stored = "SELECT value FROM facts WHERE name = 'search_form'";
+    let stored: Option<String> = sqlx::query_scalar(stored).fetch_optional(records.read()).await?;
+    if stored.as_ref() == Some(&version) {
+        return Ok(());
+    }
+    let mut tx = records.begin_durable().await?;
+    let names: Vec<(String, String)> =
+        sqlx::query_as("SELECT code_customer, name_customer FROM customers").fetch_all(&mut *tx).await?;
+    for (code, name) in names {
+        sqlx::query("UPDATE customers SET name_search = $2 WHERE code_customer = $1")
+            .bind(code)
+            .bind(search_form(&name))
+            .execute(&mut *tx)
+            .await?;
+    }
+    sqlx::query(
+        "INSERT INTO facts (name, value) VALUES ('search_form', $1)
+         ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+    )
+    .bind(version)
+    .execute(&mut *tx)
+    .await?;
+    tx.commit().await
 }
 
 /// The caller's record, if it gives any right at this moment.

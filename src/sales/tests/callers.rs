@@ -3,7 +3,8 @@
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
-use super::{Reply, Shop, carrots, object, person};
+use super::super::Callers;
+use super::{Reply, Settings, Shop, UNDO_WINDOW, carrots, object, person, serve};
 use crate::records::testing::on_both_engines;
 use crate::tokens::{Keys, META_APPROVAL, META_CALLER};
 
@@ -127,5 +128,46 @@ on_both_engines! {
         assert_eq!(shop.call("viewer", "add_sale", Value::Object(carrots().arguments())).await.code(), "not_allowed");
         assert_eq!(shop.approved_sales().await, 0);
         assert_eq!(shop.number("SELECT count(*) FROM sales WHERE cancelled_at IS NOT NULL").await, 1, "the seeded one");
+    }
+}
+
+on_both_engines! {
+    async fn i06_a_server_started_for_one_person_reads_for_them_alone_and_writes_nothing(engine) {
+        use rmcp::ServiceExt as _;
+        use rmcp::model::{CallToolRequestParams, ClientConfig, MetaObject, RequestMetaObject};
+
+        let shop = Shop::open(engine).await;
+        let settings = Settings {
+            records: crate::records::Source::File("unused".into()),
+            callers: Callers::One(person("viewer")),
+            zone: chrono_tz::Asia::Tokyo,
+            undo_window: UNDO_WINDOW,
+        };
+        let (ours, theirs) = tokio::io::duplex(1 << 16);
+        let (store, clock) = (std::sync::Arc::clone(&shop.store), shop.clock.clone());
+        tokio::spawn(async move { serve(store, &settings, clock, theirs).await.unwrap().waiting().await });
+        let client = ClientConfig::default().serve(ours).await.unwrap();
+        let call = async |tool: &'static str, args: Value, meta: Value| {
+            let mut params = CallToolRequestParams::new(tool).with_arguments(object(args));
+            params.meta = Some(RequestMetaObject(MetaObject(object(meta))));
+            Reply::of(client.call_tool(params).await.unwrap())
+        };
+        // Whoever else is named, and by whatever token, changes nothing.
+        let everything = object(json!({}));
+        for meta in [json!({}), json!({ META_CALLER: shop.caller("admin", "get_customers", &everything) }), json!({ META_CALLER: "x" })] {
+            assert_eq!(call("get_customers", json!({}), meta).await.data()["count"], 4);
+        }
+        let write = carrots();
+        let approval = shop.proposal("P1", "sales", &write, "claimed").await;
+        let meta = json!({
+            META_CALLER: shop.caller("sales", write.tool(), &write.arguments()),
+            META_APPROVAL: shop.keys.approval.sign(&approval, shop.clock.now()),
+        });
+        let reply = call(write.tool(), Value::Object(write.arguments()), meta).await;
+        assert_eq!(reply.code(), "approval_required");
+        assert!(reply.value["data"]["error"].as_str().unwrap().contains("Slack"), "{reply:?}");
+        assert_eq!(shop.approved_sales().await, 0);
+        shop.execute("UPDATE staff SET active = FALSE WHERE \"user\" = $1", &["U0VIEWER"]).await;
+        assert_eq!(call("get_customers", json!({}), json!({})).await.code(), "not_allowed", "read at each call");
     }
 }

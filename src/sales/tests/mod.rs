@@ -2,6 +2,8 @@
 //! both engines.
 
 mod callers;
+mod database;
+mod http;
 mod protocol;
 mod reads;
 mod writes;
@@ -46,7 +48,7 @@ pub(super) struct Shop {
 /// What a test changes and reads behind the server's back.
 enum Desk {
     Sqlite { records: SqliteRecords, _dir: tempfile::TempDir },
-    Postgres { admin: PgPool, database: Database },
+    Postgres { admin: PgPool, _database: Database },
 }
 
 /// What came back of a call.
@@ -111,7 +113,7 @@ impl Shop {
         };
         let store = Arc::new(Store::open(&settings.records, settings.rules()).await.unwrap());
         let desk = match (opened, &*store) {
-            (Ok(database), _) => Desk::Postgres { admin: database.admin(), database },
+            (Ok(database), _) => Desk::Postgres { admin: database.admin(), _database: database },
             (Err(dir), Store::Sqlite(sales)) => Desk::Sqlite { records: sales.records.clone(), _dir: dir },
             (Err(_), Store::Postgres(_)) => unreachable!("a file was asked for"),
         };
@@ -128,14 +130,6 @@ impl Shop {
     /// The store with all rights.
     pub fn db(&self) -> Db<'_> {
         self.desk.db()
-    }
-
-    /// The database, where there is one.
-    pub fn database(&self) -> Option<&Database> {
-        match &self.desk {
-            Desk::Sqlite { .. } => None,
-            Desk::Postgres { database, .. } => Some(database),
-        }
     }
 
     pub fn caller(&self, who: &str, tool: &str, args: &Map<String, Value>) -> String {

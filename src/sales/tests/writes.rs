@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
-use super::{Reply, Shop, cancellation, carrots, object, person};
+use super::{Reply, Shop, cancellation, carrots, day, object, person};
 use crate::domain::{ProposalId, Write, Yen};
 use crate::records;
 use crate::records::testing::{Engine, on_both_engines};
@@ -361,5 +361,110 @@ on_both_engines! {
         args.remove("date_sales_str");
         let reply = shop.commit_args(&approval, "add_sale", args).await;
         assert_eq!(reply.data()["sales_registered"]["date_sales"], write.arguments()["date_sales_str"]);
+    }
+}
+
+on_both_engines! {
+    async fn i04_above_the_limit_only_another_manager_of_the_department_approves(engine) {
+        let shop = Shop::open(engine).await;
+        shop.execute("INSERT INTO amount_limits (department, limit_yen) VALUES ('*', 0), ('野菜', 1800)", &[]).await;
+        let attempt = async |id: &str, write: &Write, approver: &str| {
+            let approval = shop.proposal(id, "sales", write, "claimed").await;
+            let user = person(approver).user.to_string();
+            shop.execute("UPDATE proposals SET decided_user = $2 WHERE id = $1", &[id, &user]).await;
+            shop.commit(&Approval { approver: person(approver), ..approval }, write).await
+        };
+        let above = with_price(1801);
+        for approver in ["sales", "colleague", "viewer", "other", "gone"] {
+            assert_eq!(attempt(approver, &above, approver).await.code(), "not_allowed", "{approver}");
+        }
+        assert_eq!(shop.approved_sales().await, 0);
+        assert_eq!(attempt("P1", &with_price(1800), "manager").await.code(), "not_allowed", "at the limit");
+        assert_eq!(attempt("P2", &with_price(1800), "sales").await.data()["sales_registered"]["price"], 1800);
+        assert_eq!(attempt("P3", &above, "manager").await.data()["sales_registered"]["price"], 1801);
+        assert_eq!(attempt("P4", &above, "admin").await.data()["sales_registered"]["price"], 1801);
+        // A manager's own request above the limit needs another manager.
+        let own = shop.proposal("P5", "manager", &above, "claimed").await;
+        assert_eq!(shop.commit(&own, &above).await.code(), "not_allowed");
+        assert_eq!(shop.approved_sales().await, 3);
+    }
+}
+
+on_both_engines! {
+    async fn boundaries_of_amount_day_and_text_are_written_as_they_are(engine) {
+        let shop = Shop::open(engine).await;
+        let sold = |products: &str, price: i64, date: &str| Write::AddSale {
+            code_customer: "0002".into(),
+            name_customer: "佐藤 太郎".into(),
+            department: "野菜".into(),
+            products: products.into(),
+            price: Yen(price),
+            date_sales: day(date),
+        };
+        let long = "人".repeat(1000);
+        for (i, (products, price, date)) in [
+            ("無料", 0, "2026-10-05"),
+            ("高額", 999_999_999_999, "2026-10-05"),
+            ("うるう日", 1, "2028-02-29"),
+            (long.as_str(), 1, "2026-12-31"),
+            ("%_' \" \\ ; -- \u{1F955} ｶﾞ か\u{3099} \u{7f}\u{2028}\t", 1, "0001-01-01"),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let write = sold(products, price, date);
+            let approval = shop.proposal(&format!("P{i}"), "sales", &write, "claimed").await;
+            if products.contains('\u{7f}') {
+                assert_eq!(shop.commit(&approval, &write).await.code(), "invalid_products", "a control character");
+                continue;
+            }
+            let reply = shop.commit(&approval, &write).await;
+            let row = &reply.data()["sales_registered"];
+            assert_eq!((&row["products"], &row["price"], &row["date_sales"]), (&json!(products), &json!(price), &json!(date)));
+        }
+        let write = sold("%_' \" \\ ; -- \u{1F955} ｶﾞ か\u{3099}\t\n\u{2028}", 1, "0001-01-01");
+        let approval = shop.proposal("Q1", "sales", &write, "claimed").await;
+        let reply = shop.commit(&approval, &write).await;
+        assert_eq!(reply.data()["sales_registered"]["date_sales"], "0001-01-01");
+        for (field, value, code) in [
+            ("price", json!(-1), "invalid_price"),
+            ("price", json!(1_000_000_000_000_i64), "invalid_price"),
+            ("price", json!(0.5), "invalid_price"),
+            ("products", json!("人".repeat(1001)), "invalid_products"),
+            ("products", json!("人".repeat(10_000)), "invalid_products"),
+            ("products", json!(""), "invalid_products"),
+            ("date_sales_str", json!("2027-02-29"), "invalid_date"),
+            ("date_sales_str", json!("2026-13-01"), "invalid_date"),
+        ] {
+            let mut args = carrots().arguments();
+            args.insert(field.into(), value.clone());
+            let reply = shop.commit_args(&approval, "add_sale", args).await;
+            assert_eq!(reply.code(), code, "{field}");
+        }
+    }
+}
+
+on_both_engines! {
+    async fn a_cancelled_sale_leaves_every_total(engine) {
+        let shop = Shop::open(engine).await;
+        let totals = async || {
+            let mut all = Vec::new();
+            for unit in ["total", "day", "week", "month", "customer", "staff"] {
+                let args = json!({ "date_sales_begin_str": "2026-09-01", "date_sales_end_str": "2026-10-31", "group_by": unit });
+                let reply = shop.call("sales", "summarize_sales", args).await;
+                let sum: i64 = reply.data()["groups"].as_array().unwrap().iter().map(|g| g["total_price"].as_i64().unwrap()).sum();
+                assert_eq!(reply.data()["total_price"], sum, "{unit}");
+                all.push((sum, reply.data()["count"].as_i64().unwrap()));
+            }
+            assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "every grouping adds up to the same: {all:?}");
+            all[0]
+        };
+        let before = totals().await;
+        let code = shop.sell("sales", "P1", &carrots()).await;
+        assert_eq!(totals().await, (before.0 + 1800, before.1 + 1));
+        let write = cancellation(&code);
+        let approval = shop.proposal("P2", "sales", &write, "claimed").await;
+        shop.commit(&approval, &write).await.data();
+        assert_eq!(totals().await, before);
     }
 }

@@ -75,6 +75,13 @@ impl Rig {
     }
 
     pub async fn with(options: Options) -> Self {
+        let mut rig = Self::prepare(options).await;
+        rig.start_bot().await;
+        rig
+    }
+
+    /// Everything but the bot.
+    pub async fn prepare(options: Options) -> Self {
         static CRYPTO: Once = Once::new();
         CRYPTO.call_once(|| {
             rustls::crypto::ring::default_provider().install_default().expect("the first provider");
@@ -108,9 +115,7 @@ impl Rig {
             ("SALES_CONCIERGE__DUTIES__INTERVAL_MS", "100".to_owned()),
         ];
         let env = env.into_iter().chain(options.env).map(|(k, v)| (k.to_owned(), v)).collect();
-        let mut rig = Self { dir, workspace, model, env, bot: None };
-        rig.start_bot().await;
-        rig
+        Self { dir, workspace, model, env, bot: None }
     }
 
     /// Starts the bot (again), with further variables of the environment.
@@ -169,6 +174,11 @@ impl Rig {
             }
         });
         Bot { child, address, metrics, log }
+    }
+
+    /// What the bot is started with.
+    pub fn variables(&self) -> &[(String, String)] {
+        &self.env
     }
 
     /// Host and port of the bot.
