@@ -1,9 +1,12 @@
 //! Several bots, each with its own work file, on one PostgreSQL database.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 
-use sales_concierge::domain::{ChannelId, Grounds, Lang, MessageTs, Person, TeamId, ThreadKey, TurnId, Write, Yen};
+use sales_concierge::domain::{
+    ChannelId, Grounds, Lang, MessageTs, Person, Secret, TeamId, ThreadKey, TurnId, Write, Yen,
+};
 use sales_concierge::playground::sample;
 use sales_concierge::proposals::{self, New, Slot};
 use sales_concierge::records::postgres::Group;
@@ -17,11 +20,10 @@ use crate::harness::raw::{FORM, INTERACTIONS, dm_of, form};
 use crate::harness::{AOKI, Options, Rig, Say, file, today};
 
 /// The people and customers of the sample farm.
-async fn furnish(database: &Database) -> PgPool {
+async fn furnish(admin: &PgPool) {
     let dir = tempfile::tempdir().expect("a folder");
     let sample = file(&dir.path().join("records.sqlite")).await;
     sample::load(&sample, today()).await.expect("sample data");
-    let admin = database.admin();
     let staff: Vec<(String, String, String, String, String, bool)> =
         sqlx::query_as("SELECT team, user, display_name, role, departments, active FROM staff")
             .fetch_all(sample.read())
@@ -35,7 +37,7 @@ async fn furnish(database: &Database) -> PgPool {
             .bind(role)
             .bind(departments)
             .bind(active)
-            .execute(&admin)
+            .execute(admin)
             .await
             .expect("a person");
     }
@@ -53,12 +55,11 @@ async fn furnish(database: &Database) -> PgPool {
         .bind(address)
         .bind(phone)
         .bind(department)
-        .execute(&admin)
+        .execute(admin)
         .await
         .expect("a customer");
     }
     sample.close().await;
-    admin
 }
 
 async fn count(admin: &PgPool, sql: &'static str) -> i64 {
@@ -72,7 +73,8 @@ fn over(database: &Database) -> Options {
 #[tokio::test(flavor = "multi_thread")]
 async fn i03_a_card_pressed_becomes_one_row_of_the_database_and_the_file_stays_empty() {
     let database = Database::create().await;
-    let admin = furnish(&database).await;
+    let admin = database.admin();
+    furnish(&admin).await;
     let rig = Rig::with(over(&database)).await;
     rig.model.rule(clerk);
     let place = rig.dm(AOKI, "登録 0002 かぼちゃ4個 600").await;
@@ -131,7 +133,8 @@ async fn propose(records: &Records, rig: &Rig, wanted: u32) -> Vec<(String, Thre
 async fn i02_presses_on_three_bots_at_once_make_one_sale_for_each_card() {
     const CARDS: u32 = 60;
     let database = Database::create().await;
-    let admin = furnish(&database).await;
+    let admin = database.admin();
+    furnish(&admin).await;
     let rig = Rig::with(over(&database)).await;
     let others = [rig.another().await, rig.another().await];
     rig.model.rule(|_| Some(Say::text("はい。")));
@@ -180,4 +183,48 @@ async fn i02_presses_on_three_bots_at_once_make_one_sale_for_each_card() {
     let both = i64::from(CARDS);
     assert_eq!(outcomes, BTreeMap::from([("already_decided".to_owned(), both), ("done".to_owned(), both)]));
     records.close().await;
+}
+
+/// A cluster of the test's own, which it may kill.
+struct Cluster(tempfile::TempDir);
+
+impl Cluster {
+    async fn run(&self, command: &str) -> String {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/postgres");
+        let output = tokio::process::Command::new(script).arg(command).arg(self.0.path().join("cluster")).output();
+        let output = output.await.expect("scripts/postgres runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("an address").trim().to_owned()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_asked_and_pressed_while_the_database_is_away_is_done_once_when_it_is_back() {
+    let dir = tempfile::Builder::new().permissions(std::fs::Permissions::from_mode(0o755)).tempdir().expect("a folder");
+    let cluster = Cluster(dir);
+    let url = cluster.run("start").await;
+    records::postgres::migrate(&Secret::new(url.clone())).await.expect("migrated");
+    let admin = PgPool::connect(&url).await.expect("the cluster answers");
+    furnish(&admin).await;
+    let rig = Rig::with(Options { env: vec![("DATABASE_URL", url.clone())], ..Options::default() }).await;
+    rig.model.rule(clerk);
+    let card = rig.card(&rig.dm(AOKI, "登録 0002 かぼちゃ4個 600").await).await;
+    // That the card is posted is committed without waiting for the disk, and written within three times
+    // `wal_writer_delay`; a database that dies before forgets it, and the card is posted again.
+    tokio::time::sleep(Duration::from_millis(1_000)).await;
+    // Everybody's connections are dead afterwards, and nobody is told.
+    cluster.run("kill").await;
+    let away = rig.dm(AOKI, "登録 0002 かぼちゃ5個 700").await;
+    assert!(rig.confirm(AOKI, &card).await.warning, "the press cannot be stored, and its person sees that");
+    cluster.run("start").await;
+    let second = rig.card(&away).await;
+    // Whoever pressed meanwhile was warned, and presses again.
+    assert_eq!(rig.confirm(AOKI, &card).await.status, Some(200));
+    rig.becomes(&card, "登録しました").await;
+    rig.confirm(AOKI, &second).await;
+    rig.becomes(&second, "登録しました").await;
+    let admin = PgPool::connect(&url).await.expect("the cluster answers");
+    assert_eq!(count(&admin, "SELECT count(*) FROM sales").await, 2);
+    drop(rig);
+    cluster.run("stop").await;
 }
