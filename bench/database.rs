@@ -183,7 +183,7 @@ async fn reads(options: &Options, database: &Database, customers: i64) -> anyhow
             5.0,
             "get_customers",
             Box::new(|n: i64| {
-                let parts = ["佐藤", "水産", "駅前", "木村"];
+                let parts = ["商店", "水産", "駅前", "中央"];
                 json!({ "name_str_customer": parts[usize::try_from(n % 4).unwrap_or(0)] })
             }) as Box<dyn Fn(i64) -> Value>,
         ),
