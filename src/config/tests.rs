@@ -1,0 +1,132 @@
+//! Settings as an operator writes them, and the faults they are told of.
+
+use super::*;
+
+fn load(env: &[(&str, &str)]) -> Result<Config, ConfigError> {
+    Config::from_parts(None, env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect())
+}
+
+#[test]
+fn our_own_variable_wins_over_the_usual_name() {
+    let config = load(&[
+        ("SLACK_BOT_TOKEN", "xoxb-usual"),
+        ("SALES_CONCIERGE__SLACK__BOT_TOKEN", "xoxb-ours"),
+        ("SALES_CONCIERGE__LIMITS__ROUNDS", "5"),
+        ("SALES_CONCIERGE__COMPANY__ZONE", "Europe/London"),
+        ("UNRELATED", "x"),
+    ])
+    .unwrap();
+    assert_eq!(config.slack.bot_token.unwrap().reveal(), "xoxb-ours");
+    assert_eq!((config.limits.rounds, config.company.zone), (5, chrono_tz::Tz::Europe__London));
+}
+
+#[test]
+fn all_faults_are_listed_with_key_and_variable_and_without_the_value() {
+    let error = load(&[
+        ("SALES_CONCIERGE__LIMITS__ROUNDS", "many-secret"),
+        ("SALES_CONCIERGE__LIMITS__NONSENSE", "1"),
+        ("SALES_CONCIERGE__SERVER__LISTEN", "here-secret"),
+        ("SALES_CONCIERGE__NOWHERE__KEY", "1"),
+        ("SLACK_SIGNING_SECRET_FILE", "/no/such/file"),
+    ])
+    .unwrap_err();
+    let text = error.to_string();
+    for part in [
+        "limits.rounds (SALES_CONCIERGE__LIMITS__ROUNDS)",
+        "limits.nonsense (SALES_CONCIERGE__LIMITS__NONSENSE): no such setting",
+        "server.listen (SALES_CONCIERGE__SERVER__LISTEN)",
+        "[nowhere] is not a section",
+        "SLACK_SIGNING_SECRET_FILE: cannot read /no/such/file",
+    ] {
+        assert!(text.contains(part), "{part} missing in:\n{text}");
+    }
+    assert!(!text.contains("-secret"), "{text}");
+}
+
+#[test]
+fn a_secret_is_read_from_a_file_and_never_printed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("secret");
+    std::fs::write(&path, "s3cr3t\n").unwrap();
+    let config = load(&[("SLACK_SIGNING_SECRET_FILE", path.to_str().unwrap())]).unwrap();
+    assert_eq!(config.slack.signing_secret.as_ref().unwrap().reveal(), "s3cr3t");
+    assert!(!format!("{config:?}").contains("s3cr3t"));
+}
+
+#[test]
+fn what_serve_cannot_do_without_or_cannot_use_is_named_at_once() {
+    let faulty = [
+        ("SALES_CONCIERGE__SERVER__METRICS_LISTEN", "here-secret"),
+        ("SLACK_API_URL", "ftp://secret"),
+        ("DATABASE_URL", "mysql://u:secret@db"),
+    ];
+    let text = load(&faulty).unwrap().check_serve().unwrap_err().to_string();
+    let missing = ["SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET", "OPENAI_API_KEY"];
+    for name in missing.into_iter().chain(["server.metrics_listen", "slack.api_url", "DATABASE_URL"]) {
+        assert!(text.contains(name), "{name} missing in:\n{text}");
+    }
+    assert!(!text.contains("secret@") && !text.contains("-secret") && !text.contains("ftp:"), "{text}");
+}
+
+#[test]
+fn a_base_url_or_a_key_that_cannot_be_sent_is_a_fault() {
+    for (name, value) in [
+        ("OPENAI_BASE_URL", "localhost"),
+        ("OPENAI_BASE_URL", "localhost:8080/v1"),
+        ("OPENAI_BASE_URL", "unix:/x"),
+        ("OPENAI_API_KEY", "sk-a\nb"),
+    ] {
+        let text = load(&[(name, value)]).unwrap().check_playground().unwrap_err().to_string();
+        assert!(text.contains("model.") && !text.contains(value), "{value}: {text}");
+    }
+    load(&[("OPENAI_BASE_URL", "http://localhost:8080/v1")]).unwrap().check_playground().unwrap();
+}
+
+#[test]
+fn a_file_that_is_no_toml_is_named_with_line_and_column_and_without_its_text_beside_all_other_faults() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.toml");
+    let env = || HashMap::from([("SALES_CONCIERGE__LIMITS__ROUNDS".to_owned(), "many".to_owned())]);
+    for (text, place) in [
+        ("[slack]\nsigning_secret = s3cr3t\n", " at line 2, column 18"),
+        ("[slack]\nsigning_secret = \"s3cr3t\nx", " at line "),
+        ("s3cr3t = 99999999999999999999999999", ""),
+    ] {
+        std::fs::write(&path, text).unwrap();
+        let text = Config::read(Some(&path), env(), vec!["an earlier fault".to_owned()]).unwrap_err().to_string();
+        assert!(text.contains(&format!("s.toml: not valid TOML{place}")), "{text}");
+        assert!(text.contains("limits.rounds") && text.contains("an earlier fault"), "{text}");
+        assert!(!text.contains("s3cr3t") && !text.contains("9999"), "{text}");
+    }
+    let missing = Config::from_parts(Some(&dir.path().join("none.toml")), env()).unwrap_err().to_string();
+    assert!(missing.contains("none.toml: cannot be read") && missing.contains("limits.rounds"), "{missing}");
+}
+
+#[test]
+fn a_variable_that_is_no_text_is_a_fault_if_it_is_ours_and_otherwise_nothing() {
+    use std::os::unix::ffi::OsStringExt;
+    let broken = || OsString::from_vec(vec![b'x', 0xff]);
+    let env = [
+        (OsString::from("SLACK_BOT_TOKEN"), broken()),
+        (OsString::from("OPENAI_API_KEY_FILE"), broken()),
+        (OsString::from("SOMETHING_ELSE"), broken()),
+        (broken(), OsString::from("1")),
+        (OsString::from("RUST_LOG"), OsString::from("warn")),
+    ];
+    let (read, faults) = readable(env.into_iter());
+    assert_eq!(read, HashMap::from([("RUST_LOG".to_owned(), "warn".to_owned())]));
+    assert_eq!(faults, ["SLACK_BOT_TOKEN: not valid UTF-8", "OPENAI_API_KEY_FILE: not valid UTF-8"]);
+}
+
+#[test]
+fn a_variable_that_names_another_store_stops_each_command_that_uses_the_stores() {
+    for (name, file) in OTHER_STORES {
+        let config = load(&[(name, "x://secret")]).unwrap();
+        for checked in [config.check_stores(), config.check_serve(), config.check_sales_server()] {
+            let text = checked.unwrap_err().to_string();
+            assert!(text.contains(&format!("{name} is set")) && text.contains(file), "{text}");
+        }
+        config.check_playground().unwrap();
+        load(&[(name, "")]).unwrap().check_stores().unwrap();
+    }
+}
