@@ -182,7 +182,7 @@ pub(super) async fn insert_sales(db: &mut PgConnection, sales: &[Sale], began: i
 }
 
 /// As COPY's text format wants it.
-fn field_into(text: &mut String, field: &str) {
+pub(super) fn field_into(text: &mut String, field: &str) {
     for c in field.chars() {
         match c {
             '\\' => text.push_str("\\\\"),
