@@ -55,9 +55,11 @@ pub async fn run(config: Config, from: &Path, dry_run: bool, as_json: bool) -> R
 
     let shown = std::cell::OnceCell::new();
     let progress = |at: Step| {
-        let shown = shown.get_or_init(|| Shown::new(at.total, ""));
-        let doing = if at.comparing { "compared" } else { "copied" };
-        shown.set(at.done, at.done, &format!("{} {doing}, {} of {} steps", at.table, at.done, at.total));
+        // Each row is copied, and later compared.
+        let shown = shown.get_or_init(|| Shown::new(at.total * 2, ""));
+        let (doing, before) = if at.comparing { ("comparing", at.total) } else { ("copying", 0) };
+        let steps = before + at.done;
+        shown.set(steps, steps, &format!("{doing} {}, {} of {} rows", at.table, at.done, at.total));
     };
     let done = move_all(file, database, dry_run, progress, signals.came()).await;
     if let Some(shown) = shown.get() {
