@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Subcommand;
 
 use crate::app::{DataDir, open_records};
-use crate::commands::Failure;
+use crate::commands::{Failure, import};
 use crate::config::Config;
 use crate::domain::{Person, Role};
 use crate::records::Records;
@@ -15,6 +15,22 @@ use crate::staff::{self, Staff};
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Action {
+    #[command(flatten)]
+    /// With single records.
+    Single(Single),
+    /// Load a CSV file, as `import staff` does
+    Import {
+        /// The file; its first line names the columns
+        file: PathBuf,
+        /// How it is read
+        #[command(flatten)]
+        options: import::Options,
+    },
+}
+
+/// What to do with single records.
+#[derive(Debug, Subcommand)]
+pub enum Single {
     /// Give a Slack user a role, or change it
     Add {
         /// The Slack workspace, T…
@@ -59,6 +75,12 @@ fn role(text: &str) -> Result<Role, String> {
 /// # Errors
 /// When the records cannot be used, or nobody of that name is there.
 pub async fn run(config: Config, data_dir: PathBuf, action: Action) -> Result<(), Failure> {
+    let action = match action {
+        Action::Single(action) => action,
+        Action::Import { file, options } => {
+            return import::load(config, data_dir, import::What::Staff, file, options).await;
+        }
+    };
     let dir = DataDir::open(&data_dir).map_err(Failure::Usage)?;
     let records = open_records(&config, &dir, Group::Owner).await.map_err(Failure::Unreachable)?;
     let done = carry_out(&records, action).await;
@@ -66,10 +88,10 @@ pub async fn run(config: Config, data_dir: PathBuf, action: Action) -> Result<()
     done
 }
 
-async fn carry_out(records: &Records, action: Action) -> Result<(), Failure> {
+async fn carry_out(records: &Records, action: Single) -> Result<(), Failure> {
     let failed = |error: sqlx::Error| Failure::Running(anyhow::Error::new(error).context("the records do not answer"));
     match action {
-        Action::Add { team, user, role, department, name } => {
+        Single::Add { team, user, role, department, name } => {
             let record = Staff {
                 display_name: name.unwrap_or_else(|| user.clone()),
                 person: Person::new(team, user),
@@ -82,7 +104,7 @@ async fn carry_out(records: &Records, action: Action) -> Result<(), Failure> {
             tx.commit().await.map_err(failed)?;
             println!("{} is {}", record.person.subject(), role.code());
         }
-        Action::Remove { team, user } => {
+        Single::Remove { team, user } => {
             let person = Person::new(team, user);
             let mut tx = records.begin_durable().await.map_err(failed)?;
             let found = staff::set_active(&mut tx, &person, false).await.map_err(failed)?;
@@ -95,7 +117,7 @@ async fn carry_out(records: &Records, action: Action) -> Result<(), Failure> {
             }
             println!("{} has no rights any more", person.subject());
         }
-        Action::List { json } => {
+        Single::List { json } => {
             for s in staff::list(records.read()).await.map_err(failed)? {
                 if json {
                     let line = serde_json::json!({

@@ -272,7 +272,7 @@ fn as_many(stored: u64, sales: &[Sale]) -> Result<(), sqlx::Error> {
 }
 
 /// As COPY's text format wants it.
-fn field_into(text: &mut String, field: &str) {
+pub(super) fn field_into(text: &mut String, field: &str) {
     for c in field.chars() {
         match c {
             '\\' => text.push_str("\\\\"),

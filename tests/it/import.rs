@@ -204,6 +204,26 @@ async fn the_first_load_and_a_later_one_leave_the_table_as_they_found_it() {
 }
 
 #[tokio::test]
+async fn staff_import_loads_what_import_staff_loads() {
+    for place in Place::both().await {
+        place.stock().await;
+        let file = place.file(
+            "staff.csv",
+            "team,user,氏名,権限,部門\nT0MIHON,U0AOKI,青木,マネージャー,野菜\nT0MIHON,U0MIHON,見本,viewer,果物\n",
+        );
+        let command = place.command("staff", &file, &["--json"]);
+        let mut other = Command::new(env!("CARGO_BIN_EXE_sales-concierge"));
+        other.args(["staff", "import"]).args(command.as_std().get_args().skip(2)).current_dir(place.dir.path());
+        other.env_clear().envs(place.database.iter().map(|d| ("DATABASE_URL", d.url())));
+        let output = other.output().await.expect("it runs");
+        let said: Value = serde_json::from_slice(&output.stdout).expect("one object");
+        assert_eq!((&said["new"], &said["changed"], &said["written"]), (&json!(1), &json!(1), &json!(true)), "{said}");
+        let staff = place.rows("SELECT \"user\" || ' ' || role FROM staff ORDER BY 1").await;
+        assert_eq!(staff, ["U0AOKI manager", "U0MIHON viewer"]);
+    }
+}
+
+#[tokio::test]
 async fn a_bad_line_keeps_the_whole_file_out_unless_told_otherwise_and_is_reported() {
     for place in Place::both().await {
         place.stock().await;
