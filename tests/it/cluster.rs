@@ -20,7 +20,7 @@ use crate::harness::raw::{FORM, INTERACTIONS, dm_of, form};
 use crate::harness::{AOKI, Options, Rig, Say, file, today};
 
 /// The people and customers of the sample farm.
-async fn furnish(admin: &PgPool) {
+pub async fn furnish(admin: &PgPool) {
     let dir = tempfile::tempdir().expect("a folder");
     let sample = file(&dir.path().join("records.sqlite")).await;
     sample::load(&sample, today()).await.expect("sample data");

@@ -28,3 +28,5 @@ mod refusals;
 mod slack_edge;
 mod startup;
 mod tidy;
+#[cfg(feature = "failpoints")]
+mod tokens;
