@@ -21,6 +21,8 @@ mod crash;
 #[cfg(feature = "failpoints")]
 mod http_server;
 mod invariants;
+#[cfg(feature = "failpoints")]
+mod outage;
 mod page;
 mod playground;
 mod read;

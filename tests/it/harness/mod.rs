@@ -4,6 +4,8 @@
 //! Methods read like what a person does. A test waits for what a person would see, never for a length of time.
 
 pub mod books;
+#[cfg(feature = "failpoints")]
+pub mod database;
 pub mod desk;
 #[cfg(feature = "failpoints")]
 pub mod forger;

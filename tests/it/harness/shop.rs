@@ -114,6 +114,11 @@ impl Shop {
         Self::of(tempfile::tempdir().expect("a folder"), Desk::Database(admin), env, None)
     }
 
+    /// After the database was away.
+    pub async fn reconnect(&mut self, url: &str) {
+        self.desk = Desk::Database(PgPool::connect(url).await.expect("the cluster answers"));
+    }
+
     fn of(dir: tempfile::TempDir, desk: Desk, mut env: Vec<(String, String)>, database: Option<Database>) -> Self {
         let path = dir.path().join("keys.json");
         let keys = Keys::load_or_create(&path).expect("keys");
