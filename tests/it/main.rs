@@ -22,6 +22,8 @@ mod crash;
 mod http_server;
 mod invariants;
 #[cfg(feature = "failpoints")]
+mod limits;
+#[cfg(feature = "failpoints")]
 mod outage;
 mod page;
 mod playground;

@@ -2,7 +2,7 @@
 //! Nothing here knows what a good request is, so that a test can send any.
 
 use std::collections::HashMap;
-use std::process::{ExitStatus, Stdio};
+use std::process::{ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -150,12 +150,22 @@ impl Shop {
 
     /// Runs a command of the program on these records, and gives what it printed.
     pub async fn program(&self, args: &[&str]) -> String {
-        let mut command = Command::new(PROGRAM);
-        command.args(args).arg("--data-dir").arg(self.dir.path()).env_clear().stdin(Stdio::null());
-        let output = command.envs(self.env.iter().map(|(k, v)| (k.as_str(), v.as_str()))).output().await;
-        let output = output.expect("the program runs");
+        let output = self.output(args).await;
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("text")
+    }
+
+    /// Its exit code, and what it said on standard error.
+    pub async fn program_ends(&self, args: &[&str]) -> (i32, String) {
+        let output = self.output(args).await;
+        (output.status.code().expect("a code"), String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
+    async fn output(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(PROGRAM);
+        command.args(args).arg("--data-dir").arg(self.dir.path()).env_clear().stdin(Stdio::null());
+        let output = command.envs(self.env.iter().map(|(k, v)| (k.as_str(), v.as_str()))).output();
+        tokio::time::timeout(PATIENCE, output).await.expect("it ends").expect("the program runs")
     }
 
     /// What a pressed card leaves in the records.
