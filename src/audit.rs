@@ -137,6 +137,11 @@ pub async fn append_from(db: impl Into<Db<'_>>, entry: Entry<'_>, origin: &Origi
     Ok(())
 }
 
+/// Whom a row names where nobody is known to have acted.
+pub fn nobody() -> Person {
+    Person::new("unknown", "unknown")
+}
+
 /// A detail with one more text, where there is one.
 pub fn with(mut detail: Value, key: &str, text: Option<&str>) -> Value {
     if let (Some(facts), Some(text)) = (detail.as_object_mut(), text) {

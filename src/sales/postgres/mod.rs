@@ -15,8 +15,8 @@ use super::answer::{
 };
 use super::arguments::{DEFAULT_ROWS, GetCustomers, GetSales, ListRegistrations, MAX_ROWS, Range, SummarizeSales};
 use super::store::{
-    Cancellation, NewSale, Rules, cancelled_already, may_not_write, mismatch, no_access, not_approved,
-    unknown_customer, unknown_sale,
+    Cancellation, NewSale, Rules, cancelled_already, may_not_write, mismatch, no_access, not_approved, not_own_sale,
+    too_late_to_cancel, unknown_customer, unknown_sale,
 };
 use crate::domain::Person;
 use crate::records::PostgresRecords;
@@ -39,6 +39,11 @@ const WRITTEN: i32 = 201;
 impl Sales {
     pub(super) fn new(records: PostgresRecords, settings: &Settings, rules: Rules) -> Result<Self, sqlx::Error> {
         Ok(Self { records, commits: postgres::pool(settings, Group::Committer, Synced::Yes)?, rules })
+    }
+
+    /// Whether the login may act as the committer, and the database answers.
+    pub(super) async fn can_write(&self) -> Result<(), sqlx::Error> {
+        self.commits.acquire().await.map(drop)
     }
 
     pub(super) async fn close(&self) {
@@ -149,6 +154,8 @@ impl Sales {
 fn written(row: &PgRow) -> Result<(SaleRow, bool), Failure> {
     match row.try_get::<Option<&str>, _>("code")? {
         Some("not_allowed") => return Err(may_not_write()),
+        Some("not_own_sale") => return Err(not_own_sale()),
+        Some("undo_window_over") => return Err(too_late_to_cancel()),
         Some(code) => return Err(refused(code)),
         None => {}
     }
