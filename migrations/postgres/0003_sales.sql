@@ -184,17 +184,18 @@ CREATE TRIGGER sales_daily_after_delete AFTER DELETE ON sales
     REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION sales_daily_keep();
 
 -- Row security. `sales_concierge.departments` holds a JSON array of names; `["*"]` stands for all. Unset, empty, or not an
--- array of texts: no department. A setting that is not JSON is such a thing, and not an error in each statement.
+-- array of texts: no department. A setting that is not JSON is such a thing, and not an error in each statement. Names are
+-- whole, since a policy runs below the search_path of whoever asks.
 CREATE FUNCTION departments_now() RETURNS text[]
-    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, public, pg_temp
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
 AS $$
 DECLARE
-    setting CONSTANT text := current_setting('sales_concierge.departments', true);
+    setting CONSTANT text := pg_catalog.current_setting('sales_concierge.departments', true);
 BEGIN
     IF setting IS NULL OR setting = '' THEN
         RETURN '{}';
     END IF;
-    RETURN ARRAY(SELECT json_array_elements_text(setting::json));
+    RETURN ARRAY(SELECT pg_catalog.json_array_elements_text(setting::pg_catalog.json));
 EXCEPTION WHEN data_exception THEN
     RETURN '{}';
 END

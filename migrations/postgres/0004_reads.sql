@@ -4,13 +4,15 @@
 -- but for the search, which needs the index.
 --
 -- Small functions are in PL/pgSQL because a session keeps their plans; one in SQL is planned again for each statement.
+-- Only those that callers name, and those that run as their owner, set search_path: below them it holds already, and each
+-- setting makes PostgreSQL read the schemas again.
 -- Bounds of a period are resolved before the query: below a row security policy only a plain value reaches the index.
 SET LOCAL ROLE sales_concierge_owner;
 
 -- A person's rights at this moment; nothing for a stranger and for one who was revoked. `*` is what an admin has, and
 -- no name that a record could hold.
 CREATE FUNCTION rights_of(subject text, OUT role text, OUT departments text[])
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, public, pg_temp
+    LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
     SELECT s.role,
@@ -23,7 +25,7 @@ $$;
 
 -- Sets whose rows this transaction sees. False when the person has no rights: then it sees none.
 CREATE FUNCTION act_for(subject text) RETURNS boolean
-    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, public, pg_temp
+    LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
     rights record;
@@ -37,7 +39,7 @@ $$;
 
 -- The trail's row of an answer, written in the statement that reads: an answer without its row cannot be.
 CREATE FUNCTION audit_answer(p_subject text, p_tool text, p_count bigint) RETURNS void
-    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, public, pg_temp
+    LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
     INSERT INTO audit (at, actor, on_behalf, event, tool, risk, result, detail)
@@ -48,7 +50,7 @@ $$;
 
 -- The department of a customer whom the caller may see; NULL for "unknown" and for "another department's".
 CREATE FUNCTION department_of(p_code_customer text) RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, public, pg_temp
+    LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
     found_in CONSTANT text := (SELECT c.department FROM customers c WHERE c.code_customer = p_code_customer);
@@ -173,7 +175,6 @@ $$;
 CREATE FUNCTION find_sales(p_code_customer text, p_code_sales text, p_begin date, p_end date, p_limit bigint)
     RETURNS TABLE (sale sale_rows, matches bigint, total_price bigint)
     LANGUAGE plpgsql STABLE ROWS 50
-    SET search_path = pg_catalog, public, pg_temp
     SET jit = off
     SET plan_cache_mode = force_generic_plan
 AS $$
@@ -264,7 +265,6 @@ CREATE FUNCTION find_registrations(p_by text[], p_code_sales text, p_begin date,
                                    p_include_cancelled boolean, p_limit bigint)
     RETURNS TABLE (sale sale_rows, matches bigint, total_price bigint, departments text[])
     LANGUAGE plpgsql STABLE ROWS 50
-    SET search_path = pg_catalog, public, pg_temp
     SET jit = off
     SET plan_cache_mode = force_custom_plan
 AS $$
@@ -358,7 +358,6 @@ $$;
 CREATE FUNCTION totals_source(p_begin date, p_end date, p_code_customer text, p_group_by text)
     RETURNS TABLE (day date, who text, department text, n bigint, total bigint)
     LANGUAGE plpgsql STABLE ROWS 400
-    SET search_path = pg_catalog, public, pg_temp
     SET jit = off
     SET plan_cache_mode = force_generic_plan
 AS $$
@@ -403,7 +402,6 @@ CREATE FUNCTION find_totals(p_begin date, p_end date, p_code_customer text, p_gr
     RETURNS TABLE (key text, label text, n bigint, total bigint, all_groups bigint, all_n bigint, all_total bigint,
                    departments text[])
     LANGUAGE plpgsql STABLE ROWS 50
-    SET search_path = pg_catalog, public, pg_temp
     SET jit = off
     SET plan_cache_mode = force_generic_plan
 AS $$
