@@ -76,6 +76,7 @@ CREATE FUNCTION find_customers(p_code text, p_form text, p_limit bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 50
     SET search_path = pg_catalog, public, pg_temp
     SET jit = off
+    SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -83,7 +84,9 @@ DECLARE
     every CONSTANT boolean := '*' = ANY (mine);
     -- What the index is asked for: each letter and pair of a longer text is checked against the name itself.
     letters CONSTANT int := length(p_form);
-    most CONSTANT int := least(p_limit, 1000000);
+    -- Of more matches in a department, the first are met soon when its names are read in the order of codes; fewer are
+    -- sooner sorted.
+    few CONSTANT bigint := 1000;
     grams CONSTANT text[] := CASE WHEN letters <= 2 THEN ARRAY[p_form]
         ELSE ARRAY(SELECT substr(p_form, i, 2) FROM generate_series(1, letters - 1) AS i) END;
 BEGIN
@@ -109,23 +112,39 @@ BEGIN
         ORDER BY c.code_customer;
     ELSE
         RETURN QUERY
-        WITH found AS MATERIALIZED (
-            SELECT m.n, m.codes, coalesce(m.departments, ARRAY[own.name]) AS departments
-            FROM (SELECT DISTINCT unnest(CASE WHEN every THEN ARRAY[NULL] ELSE mine END)) AS own (name),
-                 LATERAL (
-                     SELECT count(*) AS n, (array_agg(c.code_customer ORDER BY c.code_customer))[1:most] AS codes,
-                            array_agg(DISTINCT c.department) FILTER (WHERE own.name IS NULL) AS departments
-                     FROM customers c
-                     WHERE search_grams(c.name_search, c.department) @> scoped_grams(own.name, grams)
-                       AND (letters <= 2 OR strpos(c.name_search, p_form) > 0)
-                 ) AS m
+        WITH RECURSIVE every_one (name) AS (
+            (SELECT c.department FROM customers c WHERE every ORDER BY c.department LIMIT 1)
+            UNION ALL
+            SELECT (SELECT c.department FROM customers c WHERE c.department > e.name ORDER BY c.department LIMIT 1)
+            FROM every_one e WHERE e.name IS NOT NULL
+        ), own AS MATERIALIZED (
+            SELECT e.name FROM every_one e WHERE e.name IS NOT NULL
+            UNION SELECT unnest(mine) WHERE NOT every
+        ), found AS MATERIALIZED (
+            SELECT own.name, m.n
+            FROM own, LATERAL (
+                SELECT count(*) AS n FROM customers c
+                WHERE search_grams(c.name_search, c.department) @> scoped_grams(own.name, grams)
+                  AND (letters <= 2 OR strpos(c.name_search, p_form) > 0)) AS m
             WHERE m.n > 0
+        ), first AS MATERIALIZED (
+            SELECT f.code
+            FROM found, LATERAL (
+                (SELECT c.code_customer FROM customers c
+                 WHERE found.n <= few AND search_grams(c.name_search, c.department) @> scoped_grams(found.name, grams)
+                   AND strpos(c.name_search, p_form) > 0
+                 ORDER BY c.code_customer LIMIT p_limit)
+                UNION ALL
+                (SELECT c.code_customer FROM customers c
+                 -- A range of one, so that this order is the index's and no other index will do.
+                 WHERE found.n > few AND c.department BETWEEN found.name AND found.name
+                   AND strpos(c.name_search, p_form) > 0
+                 ORDER BY c.department, c.code_customer LIMIT p_limit)) AS f (code)
+            ORDER BY f.code LIMIT p_limit
         )
         SELECT c.code_customer, c.name_customer, c.address, c.phone, c.department,
-               (SELECT sum(found.n)::bigint FROM found),
-               (SELECT array_agg(name ORDER BY name) FROM found, unnest(found.departments) AS name)
-        FROM (SELECT code FROM found, unnest(found.codes) AS code ORDER BY code LIMIT p_limit) AS first
-        JOIN customers c ON c.code_customer = first.code
+               (SELECT sum(found.n)::bigint FROM found), (SELECT array_agg(found.name ORDER BY found.name) FROM found)
+        FROM first JOIN customers c ON c.code_customer = first.code
         ORDER BY c.code_customer;
     END IF;
 END
