@@ -390,8 +390,8 @@ impl Config {
         let set = others.iter().filter(|(_, url)| url.is_some());
         set.map(|(key, _)| {
             format!(
-                "{key} is set, but records.url (DATABASE_URL) is not, and would be needed here: set it, or unset {}",
-                variable(key)
+                "records.url (DATABASE_URL or {}) is not set, and {key} is: all records must be in one database",
+                variable("records.url")
             )
         })
         .collect()
@@ -408,11 +408,19 @@ impl Config {
             url.is_ok_and(|u| matches!(u.scheme(), "postgres" | "postgresql"))
         };
         let faulty = urls.iter().filter(|(_, url)| url.as_ref().is_some_and(|url| !is_database(url)));
+        let records = &self.records;
+        let zero = [
+            ("records.max_connections", u64::from(records.max_connections)),
+            ("records.statement_timeout_ms", records.statement_timeout_ms),
+        ];
+        let zero = zero.into_iter().filter(|(_, value)| *value == 0);
+        let zero = zero.map(|(key, _)| format!("{key} ({}): must be above 0", variable(key)));
         faulty
             .map(|(key, _)| {
                 let usual = if *key == "records.url" { "DATABASE_URL or " } else { "" };
                 format!("{key} ({usual}{}): not an address that begins with postgres://", variable(key))
             })
+            .chain(zero)
             .collect()
     }
 

@@ -20,6 +20,7 @@ pub mod audit;
 pub mod explain;
 pub mod import;
 pub mod keys;
+pub mod limits;
 pub mod manifest;
 pub mod migrate;
 pub mod playground;
@@ -109,6 +110,16 @@ enum Command {
         data_dir: PathBuf,
         #[command(subcommand)]
         action: staff::Action,
+    },
+    /// Above which amount a sale needs a manager, for each department
+    ///
+    /// Example: sales-concierge limits set --department Wholesale --yen 1000000
+    Limits {
+        /// Where the records are
+        #[arg(long, default_value = "data", value_name = "DIR", global = true)]
+        data_dir: PathBuf,
+        #[command(subcommand)]
+        action: limits::Action,
     },
     /// Load customers, staff or sales from a CSV file (UTF-8 or Shift_JIS), or move all records into PostgreSQL
     ///
@@ -227,6 +238,10 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Staff { data_dir, action } => {
             config.check_stores(Group::Owner)?;
             block_on(0, staff::run(config, data_dir, action))
+        }
+        Command::Limits { data_dir, action } => {
+            config.check_stores(Group::Owner)?;
+            block_on(0, limits::run(config, data_dir, action))
         }
         Command::Import(import) => {
             config.check_stores(Group::Owner)?;

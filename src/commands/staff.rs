@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use serde_json::{Value, json};
 
 use crate::app::{DataDir, open_records};
+use crate::audit::{self as trail, Entry};
 use crate::commands::{Failure, import};
 use crate::config::Config;
-use crate::domain::{Person, Role};
-use crate::records::Records;
+use crate::domain::{Person, Risk, Role};
 use crate::records::postgres::Group;
+use crate::records::{Records, Tx};
 use crate::staff::{self, Staff};
 
 /// What to do.
@@ -88,6 +90,13 @@ pub async fn run(config: Config, data_dir: PathBuf, action: Action) -> Result<()
     done
 }
 
+/// Who has which rights since when is the first question of an auditor.
+async fn audit(tx: &mut Tx, event: &'static str, person: &Person, detail: Value) -> Result<(), sqlx::Error> {
+    let entry =
+        Entry { actor: "staff", on_behalf: person, event, tool: None, risk: Risk::High, proposal: None, detail };
+    trail::append(tx, entry).await
+}
+
 async fn carry_out(records: &Records, action: Single) -> Result<(), Failure> {
     let failed = |error: sqlx::Error| Failure::Running(anyhow::Error::new(error).context("the records do not answer"));
     match action {
@@ -101,6 +110,8 @@ async fn carry_out(records: &Records, action: Single) -> Result<(), Failure> {
             };
             let mut tx = records.begin_durable().await.map_err(failed)?;
             staff::put(&mut tx, &record).await.map_err(failed)?;
+            let detail = json!({ "role": role, "departments": record.departments });
+            audit(&mut tx, "staff_put", &record.person, detail).await.map_err(failed)?;
             tx.commit().await.map_err(failed)?;
             println!("{} is {}", record.person.subject(), role.code());
         }
@@ -108,6 +119,9 @@ async fn carry_out(records: &Records, action: Single) -> Result<(), Failure> {
             let person = Person::new(team, user);
             let mut tx = records.begin_durable().await.map_err(failed)?;
             let found = staff::set_active(&mut tx, &person, false).await.map_err(failed)?;
+            if found {
+                audit(&mut tx, "staff_removed", &person, json!({})).await.map_err(failed)?;
+            }
             tx.commit().await.map_err(failed)?;
             if !found {
                 return Err(Failure::Usage(anyhow::anyhow!(

@@ -68,6 +68,8 @@ pub(super) struct Store {
     /// On PostgreSQL: customers who get another department. Their sales and totals change with them, and whoever registers
     /// or cancels a sale locks it before its totals: so does a run, at its end.
     moved: Vec<(String, StoredCustomer)>,
+    /// On PostgreSQL: what is paid at the end where there were no sales.
+    first_load: Option<postgres::FirstLoad>,
 }
 
 impl Store {
@@ -77,16 +79,13 @@ impl Store {
             Records::Sqlite(file) if dry_run => Tx::Sqlite(file.durable().begin().await?),
             records => records.begin_durable().await?,
         };
-        let last_row = match &mut tx {
-            Tx::Sqlite(tx) if dry_run => sqlite::prepare_dry_run(tx).await.map(|()| 0)?,
-            Tx::Sqlite(tx) => sqlite::last_row(tx).await?,
-            Tx::Postgres(tx) => {
-                postgres::prepare(tx, kind, dry_run).await?;
-                0
-            }
+        let (last_row, first_load) = match &mut tx {
+            Tx::Sqlite(tx) if dry_run => (sqlite::prepare_dry_run(tx).await.map(|()| 0)?, None),
+            Tx::Sqlite(tx) => (sqlite::last_row(tx).await?, None),
+            Tx::Postgres(tx) => (0, postgres::prepare(tx, kind, dry_run).await?),
         };
         let began = records::now_ms(&mut tx).await?;
-        Ok(Self { tx, dry_run, began, last_row, moved: Vec::new() })
+        Ok(Self { tx, dry_run, began, last_row, moved: Vec::new(), first_load })
     }
 
     /// What the lines of a file of `kind` are checked against.
@@ -207,7 +206,7 @@ impl Store {
             Tx::Sqlite(tx) if self.dry_run => sqlite::remember_sales(tx, &rows).await?,
             Tx::Sqlite(tx) => sqlite::insert_sales(tx, &rows, self.began).await?,
             Tx::Postgres(tx) if self.dry_run => postgres::remember_sales(tx, &rows).await?,
-            Tx::Postgres(tx) => postgres::insert_sales(tx, &rows, self.began).await?,
+            Tx::Postgres(tx) => postgres::insert_sales(tx, &rows, self.began, self.first_load.is_some()).await?,
         }
         Ok(put)
     }
@@ -246,6 +245,9 @@ impl Store {
         }
         if let Tx::Postgres(tx) = &mut self.tx {
             postgres::move_customers(tx, &self.moved).await?;
+            if let Some(first) = self.first_load.take() {
+                first.end(tx).await?;
+            }
         }
         let detail = json!({
             "kind": kind.word(), "inserted": put.inserted, "updated": put.updated, "unchanged": put.unchanged,

@@ -22,7 +22,11 @@ mod crash;
 mod http_server;
 mod invariants;
 #[cfg(feature = "failpoints")]
+mod limits;
+#[cfg(feature = "failpoints")]
 mod moving;
+#[cfg(feature = "failpoints")]
+mod outage;
 mod page;
 mod playground;
 mod read;
@@ -30,3 +34,5 @@ mod refusals;
 mod slack_edge;
 mod startup;
 mod tidy;
+#[cfg(feature = "failpoints")]
+mod tokens;
