@@ -65,6 +65,7 @@ impl Store {
         let last_row = match &mut tx {
             Tx::Sqlite(tx) => sqlite::last_row(tx).await?,
             Tx::Postgres(tx) => {
+                tx.wait_for_long_statements();
                 postgres::prepare(tx, kind, dry_run).await?;
                 0
             }
