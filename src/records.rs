@@ -17,6 +17,7 @@ use crate::sqlite::pool;
 mod patience;
 pub mod postgres;
 mod query;
+pub mod snapshot;
 #[cfg(any(test, feature = "failpoints"))]
 pub mod testing;
 

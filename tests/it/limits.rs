@@ -93,3 +93,24 @@ async fn a_limit_that_cannot_be_is_refused_with_what_to_do() {
         assert!(code == 0 && said.contains("no customer is of the department 直版"), "{code} {said}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i24_who_was_given_which_rights_and_who_lost_them_is_in_the_trail() {
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        let shop = Shop::open(engine).await;
+        let of = ["--team", sample::TEAM, "--user", "U0NEW"];
+        let add = [&["staff", "add"], &of[..], &["--role", "manager", "--department", "直販,卸"]].concat();
+        shop.program(&add).await;
+        shop.program(&[&["staff", "remove"], &of[..]].concat()).await;
+        let sql = "SELECT event || ' ' || on_behalf || ' ' || risk || ' ' || detail FROM audit WHERE actor = 'staff' ORDER BY id";
+        let rows: Vec<String> = records::query(sql).scalars(shop.db()).await.expect("rows");
+        let person = Person::new(sample::TEAM, "U0NEW").subject();
+        assert_eq!(
+            rows,
+            [
+                format!("staff_put {person} high {}", json!({ "role": "manager", "departments": ["直販", "卸"] })),
+                format!("staff_removed {person} high {{}}"),
+            ]
+        );
+    }
+}
