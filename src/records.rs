@@ -10,16 +10,18 @@ use std::path::{Path, PathBuf};
 
 use sqlx::postgres::PgPool;
 use sqlx::sqlite::{SqlitePool, SqliteSynchronous};
-use sqlx::{Postgres, Sqlite, Transaction};
+use sqlx::{Sqlite, Transaction};
 
 use crate::sqlite::pool;
 
+mod patience;
 pub mod postgres;
 mod query;
 pub mod snapshot;
 #[cfg(any(test, feature = "failpoints"))]
 pub mod testing;
 
+pub use patience::{PgTx, within};
 pub use query::{Db, Parameter, Query, Row, query};
 
 /// A transaction of the store of record; dropped without [`Tx::commit`], it changes nothing.
@@ -28,7 +30,7 @@ pub enum Tx {
     /// Of SQLite, with the write lock.
     Sqlite(Transaction<'static, Sqlite>),
     /// Of PostgreSQL, READ COMMITTED.
-    Postgres(Transaction<'static, Postgres>),
+    Postgres(PgTx),
 }
 
 impl Tx {
@@ -181,7 +183,7 @@ impl Records {
     pub async fn begin_durable(&self) -> Result<Tx, sqlx::Error> {
         match self {
             Self::Sqlite(s) => s.begin_durable().await.map(Tx::Sqlite),
-            Self::Postgres(p) => p.durable.begin().await.map(Tx::Postgres),
+            Self::Postgres(p) => PgTx::begin(&p.durable).await.map(Tx::Postgres),
         }
     }
 
@@ -192,7 +194,7 @@ impl Records {
     pub async fn begin(&self) -> Result<Tx, sqlx::Error> {
         match self {
             Self::Sqlite(s) => s.quick.begin_with("BEGIN IMMEDIATE").await.map(Tx::Sqlite),
-            Self::Postgres(p) => p.quick.begin().await.map(Tx::Postgres),
+            Self::Postgres(p) => PgTx::begin(&p.quick).await.map(Tx::Postgres),
         }
     }
 
@@ -249,10 +251,9 @@ pub async fn lock(tx: &mut Tx, name: &str) -> Result<(), sqlx::Error> {
     match tx {
         // The transaction has the only write lock there is.
         Tx::Sqlite(_) => Ok(()),
-        Tx::Postgres(tx) => sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))")
-            .bind(name)
-            .execute(&mut **tx)
-            .await
-            .map(drop),
+        Tx::Postgres(tx) => {
+            let statement = sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))").bind(name.to_owned());
+            tx.within(|db| Box::pin(statement.execute(db))).await.map(drop)
+        }
     }
 }

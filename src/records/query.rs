@@ -9,7 +9,7 @@ use sqlx::postgres::{PgConnection, PgPool, PgRow};
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 use sqlx::{AssertSqlSafe, ColumnIndex, Decode, Postgres, Row as _, SqlSafeStr as _, SqlStr, Sqlite, Type};
 
-use super::{Tx, postgres};
+use super::{PgTx, Tx, within};
 
 /// What `now_ms()` is in SQLite, which knows no functions of ours.
 const SQLITE_NOW_MS: &str = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
@@ -23,6 +23,7 @@ enum Target<'a> {
     SqlitePool(&'a SqlitePool),
     Sqlite(&'a mut SqliteConnection),
     PostgresPool(&'a PgPool),
+    PostgresTx(&'a mut PgTx),
     Postgres(&'a mut PgConnection),
 }
 
@@ -54,7 +55,7 @@ impl<'a> From<&'a mut Tx> for Db<'a> {
     fn from(tx: &'a mut Tx) -> Self {
         match tx {
             Tx::Sqlite(tx) => Self(Target::Sqlite(tx)),
-            Tx::Postgres(tx) => Self(Target::Postgres(tx)),
+            Tx::Postgres(tx) => Self(Target::PostgresTx(tx)),
         }
     }
 }
@@ -170,7 +171,11 @@ macro_rules! carry_out {
             Target::Sqlite(db) => $query.sqlite().$method(db).await.map(Into::into).map_err(Into::into),
             Target::PostgresPool(db) => {
                 let query = $query.postgres();
-                postgres::within(db, |db| Box::pin(query.$method(db))).await.map(Into::into)
+                within(db, |db| Box::pin(query.$method(db))).await.map(Into::into)
+            }
+            Target::PostgresTx(tx) => {
+                let query = $query.postgres();
+                tx.within(|db| Box::pin(query.$method(db))).await.map(Into::into)
             }
             Target::Postgres(db) => $query.postgres().$method(db).await.map(Into::into).map_err(Into::into),
         }
