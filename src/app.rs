@@ -31,6 +31,7 @@ use crate::slack::signature::Verifier;
 use crate::telemetry;
 use crate::thread::asker::Askers;
 use crate::thread::click::{self, Clicks};
+use crate::thread::continuation::{self, Continuations};
 use crate::thread::press::Presses;
 use crate::thread::turn::Turns;
 use crate::thread::{queue, trace, worker};
@@ -186,6 +187,7 @@ impl App {
             if !records.is_shared() {
                 click::free_all(&records).await.context("the records do not answer")?;
                 outbox::free_all(&records).await.context("the records do not answer")?;
+                continuation::free_all(&records).await.context("the records do not answer")?;
             }
             anyhow::Ok(work)
         };
@@ -205,6 +207,8 @@ impl App {
             Arc::new(openai::OpenAi::new(config.model.endpoint()).context("the model's settings cannot be used")?);
         let outbox = Outbox::new(records.clone(), slack.clone());
         let askers = Arc::new(Askers::new(records.clone(), slack.clone(), clock.clone(), config.company));
+        let lease = Duration::from_millis(config.duties.continuation_lease_ms.max(1));
+        let continuations = Continuations::new(records.clone(), lease).context("no random bytes")?;
         let turns = Arc::new(Turns::new(
             records.clone(),
             work.clone(),
@@ -212,6 +216,7 @@ impl App {
             outbox.clone(),
             Agent::new(model, Arc::clone(&mcp), config.policy.clone(), config.limits.clone()),
             Arc::clone(&askers),
+            continuations.clone(),
             config.turn.clone(),
             Duration::from_secs(config.proposals.expiry_s),
         ));
@@ -242,6 +247,7 @@ impl App {
             work.clone(),
             clicks,
             outbox,
+            continuations,
             Arc::clone(&wake_worker),
             wake_duties,
             config.duties.clone(),

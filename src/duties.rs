@@ -21,8 +21,9 @@ use crate::outbox::{self, Outbox};
 use crate::proposals;
 use crate::records::Records;
 use crate::thread::click::{self, Clicks};
-use crate::thread::continuation;
-use crate::thread::queue;
+use crate::thread::continuation::{Continuation, Continuations};
+use crate::thread::history;
+use crate::thread::queue::{self, Pushed};
 use crate::work::Work;
 
 /// How duties are run.
@@ -33,11 +34,14 @@ pub struct Settings {
     pub interval_ms: u64,
     /// How many presses are worked on side by side; of claimed and overdue cards as many again, and of messages.
     pub parallel: usize,
+    /// What remains of a request is left to the bot that has its conversation, and to a bot that took it and is silent,
+    /// for so long, in milliseconds; then any other bot on the database carries it on.
+    pub continuation_lease_ms: u64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { interval_ms: 1_000, parallel: 32 }
+        Self { interval_ms: 1_000, parallel: 32, continuation_lease_ms: 30_000 }
     }
 }
 
@@ -47,6 +51,7 @@ pub struct Duties {
     work: Work,
     clicks: Arc<Clicks>,
     outbox: Outbox,
+    continuations: Continuations,
     wake_worker: Arc<Notify>,
     wake: Arc<Notify>,
     settings: Settings,
@@ -100,6 +105,7 @@ impl Duties {
         work: Work,
         clicks: Arc<Clicks>,
         outbox: Outbox,
+        continuations: Continuations,
         wake_worker: Arc<Notify>,
         wake: Arc<Notify>,
         settings: Settings,
@@ -112,6 +118,7 @@ impl Duties {
             work,
             clicks,
             outbox,
+            continuations,
             wake_worker,
             wake,
             settings,
@@ -126,7 +133,7 @@ impl Duties {
 
     /// Looks and repairs until told to stop, then waits for what runs and seals what it left.
     pub async fn run(self, stop: CancellationToken) {
-        tokio::join!(self.keep_looking(&stop), self.keep_sealing(&stop));
+        tokio::join!(self.keep_looking(&stop), self.keep_sealing(&stop), self.keep_renewing(&stop));
         self.running.close();
         self.running.wait().await;
         self.seal().await;
@@ -137,6 +144,15 @@ impl Duties {
         let interval = self.seal_interval.max(Duration::from_secs(1));
         while stop.run_until_cancelled(tokio::time::sleep(interval)).await.is_some() {
             self.seal().await;
+        }
+    }
+
+    /// By itself, so that no look that takes long loses a lease.
+    async fn keep_renewing(&self, stop: &CancellationToken) {
+        while stop.run_until_cancelled(tokio::time::sleep(self.continuations.span() / 3)).await.is_some() {
+            if let Err(error) = self.continuations.renew().await {
+                tracing::warn!(error = %error, "leases on continuations not renewed; tried again in a moment");
+            }
         }
     }
 
@@ -186,23 +202,41 @@ impl Duties {
         for key in outbox::due(&self.records).await? {
             self.begin(Due::Message(key));
         }
-        for continuation in continuation::due(&self.records).await? {
-            match &continuation.job {
-                Ok(job) => {
-                    fail::fail_point!("duties::continuing");
-                    queue::push(&self.work, job, None).await?;
-                    fail::fail_point!("duties::pushed");
-                }
-                // The row stays to be looked at; counting as enqueued, it holds up nobody.
-                Err(_) => {
+        for continuation in self.continuations.due().await? {
+            self.go_on(&continuation).await?;
+        }
+        metrics::gauge!("queue_depth").set(queue::depth(&self.work).await? as f64);
+        Ok(())
+    }
+
+    /// Takes a continuation and makes a job of it, if it is this bot's to carry on. A bot without the conversation could
+    /// only guess what the person wanted: it leaves the one that has it time to come.
+    async fn go_on(&self, continuation: &Continuation) -> Result<(), sqlx::Error> {
+        let work = match &continuation.work {
+            Ok(work) => work,
+            Err(_) => {
+                if self.continuations.set_aside(continuation).await? {
                     metrics::counter!("continuations_unreadable_total").increment(1);
                     tracing::error!(turn = %continuation.turn, "a continuation cannot be read and is set aside");
                 }
+                return Ok(());
             }
-            continuation::enqueued(&self.records, &continuation).await?;
-            self.wake_worker.notify_one();
+        };
+        let patience = i64::try_from(self.continuations.span().as_millis()).unwrap_or(i64::MAX);
+        if self.records.is_shared()
+            && continuation.age_ms < patience
+            && !history::has(&self.work, &work.thread, &continuation.origin).await?
+        {
+            return Ok(());
         }
-        metrics::gauge!("queue_depth").set(queue::depth(&self.work).await? as f64);
+        let Some(job) = self.continuations.take(continuation, work).await? else { return Ok(()) };
+        fail::fail_point!("duties::continuing");
+        if queue::push(&self.work, &job, None).await? == Pushed::Duplicate {
+            // Another turn's cards belonged to the same request, and its run is this one.
+            self.continuations.set_aside(continuation).await?;
+        }
+        fail::fail_point!("duties::pushed");
+        self.wake_worker.notify_one();
         Ok(())
     }
 

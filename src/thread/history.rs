@@ -251,6 +251,19 @@ pub async fn leave(tx: &mut Tx, thread: &ThreadKey, item: &Item) -> Result<(), s
         .map(drop)
 }
 
+/// Whether a turn of a thread was run on this store.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn has(work: &Work, thread: &ThreadKey, turn: &TurnId) -> Result<bool, sqlx::Error> {
+    let Work::Sqlite { read, .. } = work;
+    sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM history WHERE thread = $1 AND turn = $2)")
+        .bind(thread.to_string())
+        .bind(turn.as_str())
+        .fetch_one(read)
+        .await
+}
+
 /// What a request has used so far: model rounds and tool calls of its turn and of its continuations.
 ///
 /// # Errors

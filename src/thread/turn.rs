@@ -23,8 +23,9 @@ use crate::slack::cards::{self, Card};
 use crate::slack::client::Client;
 use crate::slack::text::{self, Body};
 use crate::thread::asker::{Askers, Refusal};
+use crate::thread::continuation::Continuations;
 use crate::thread::history::{self, HistoryError, Said};
-use crate::thread::queue::{Claimed, Job, Lease, MessageJob};
+use crate::thread::queue::{Claimed, Job, Lease, MessageJob, Taken};
 use crate::thread::{claims, footer, trail};
 use crate::tokens;
 use crate::words::{replies, work as words};
@@ -85,6 +86,9 @@ pub enum JobError {
     /// The thread is another worker's now; this one stops without a trace.
     #[error("the thread was taken over")]
     Fenced,
+    /// Another bot carries the request on; this one stops without a trace.
+    #[error("another bot carries the request on")]
+    Elsewhere,
 }
 
 impl From<sqlx::Error> for JobError {
@@ -110,6 +114,7 @@ pub struct Turns {
     outbox: Outbox,
     agent: Agent,
     askers: Arc<Askers>,
+    continuations: Continuations,
     settings: Settings,
     expiry: Duration,
     rate: Option<DefaultKeyedRateLimiter<Person>>,
@@ -125,6 +130,8 @@ struct Run<'a> {
     depth: u32,
     /// The message that the request began with, for the audit.
     message: Option<String>,
+    /// Of a continuation: the hold on its row.
+    taken: Option<&'a Taken>,
 }
 
 /// What a run ended with.
@@ -148,11 +155,12 @@ impl Turns {
         outbox: Outbox,
         agent: Agent,
         askers: Arc<Askers>,
+        continuations: Continuations,
         settings: Settings,
         expiry: Duration,
     ) -> Self {
         let rate = NonZeroU32::new(settings.turns_per_minute).map(|n| RateLimiter::keyed(Quota::per_minute(n)));
-        Self { records, work, slack, outbox, agent, askers, settings, expiry, rate }
+        Self { records, work, slack, outbox, agent, askers, continuations, settings, expiry, rate }
     }
 
     /// Runs one job to its end.
@@ -162,9 +170,30 @@ impl Turns {
     pub async fn run(&self, claimed: &Claimed) -> Result<(), JobError> {
         match &claimed.job {
             Job::Message(message) => self.answer(claimed, message).await,
-            Job::Continuation { origin, thread, requester, depth } => {
-                self.go_on(claimed, origin, thread, requester, *depth).await
+            Job::Continuation { origin, thread, requester, depth, taken } => {
+                let taken = taken.as_ref();
+                match self.go_on(claimed, origin, thread, requester, *depth, taken).await {
+                    // A trace of it is the other bot's to leave.
+                    Err(JobError::Elsewhere) => return Ok(()),
+                    done => done?,
+                }
+                self.ended(origin, taken).await
             }
+        }
+    }
+
+    async fn ended(&self, origin: &TurnId, taken: Option<&Taken>) -> Result<(), JobError> {
+        match taken {
+            Some(taken) => Ok(self.continuations.end(origin, taken).await?),
+            None => Ok(()),
+        }
+    }
+
+    /// A bot that slept while another took its continuation over finds out here.
+    async fn still_ours(&self, run: &Run<'_>) -> Result<(), JobError> {
+        match run.taken {
+            Some(taken) if !self.continuations.holds(run.origin, taken).await? => Err(JobError::Elsewhere),
+            _ => Ok(()),
         }
     }
 
@@ -179,10 +208,17 @@ impl Turns {
                 self.say(message, &replies::failed(lang, reference)).await
             }
             // The thread saw the card and its receipt; that the rest of the request is not done belongs there too.
-            Job::Continuation { origin, thread, requester, depth } => {
+            Job::Continuation { origin, thread, requester, depth, taken } => {
+                let taken = taken.as_ref();
+                if let Some(held) = taken
+                    && !self.continuations.holds(origin, held).await?
+                {
+                    return Ok(());
+                }
                 let (lang, _) = self.askers.reader(requester).await;
                 let bodies = text::plain(&replies::failed(lang, reference), &[]);
-                self.deliver(&format!("said:{origin}.{depth}"), &place(thread), &bodies).await
+                self.deliver(&format!("said:{origin}.{depth}"), &place(thread), &bodies).await?;
+                self.ended(origin, taken).await
             }
         }
     }
@@ -220,6 +256,7 @@ impl Turns {
             origin: &message.turn,
             depth: 0,
             message: Some(trail::reference(message)),
+            taken: None,
         };
         let begin = vec![Item::User {
             person: asker.person.clone(),
@@ -236,7 +273,13 @@ impl Turns {
         thread: &ThreadKey,
         requester: &Person,
         depth: u32,
+        taken: Option<&Taken>,
     ) -> Result<(), JobError> {
+        if let Some(held) = taken
+            && !self.continuations.holds(origin, held).await?
+        {
+            return Err(JobError::Elsewhere);
+        }
         let asker = match self.askers.admit(requester).await? {
             Ok(asker) => asker,
             Err((Refusal::Unknown, _)) => return Err(JobError::NoProfile),
@@ -249,7 +292,7 @@ impl Turns {
             Some(first) => Origin::of_proposal(self.records.read(), &first.id).await?.message,
             None => None,
         };
-        let run = Run { lease: &claimed.lease, turn: &turn, thread, asker: &asker, origin, depth, message };
+        let run = Run { lease: &claimed.lease, turn: &turn, thread, asker: &asker, origin, depth, message, taken };
         let refused: Vec<Proposal> = all.into_iter().filter(|p| p.state == ProposalState::Cancelled).collect();
         let begin = vec![Item::Note {
             text: format!(
@@ -397,6 +440,11 @@ impl Turns {
         let mut answers = Vec::with_capacity(drafts.len());
         let mut tx = self.records.begin_durable().await?;
         proposals::lock_thread(&mut tx, run.thread).await?;
+        if let Some(taken) = run.taken
+            && !self.continuations.hold(&mut tx, run.origin, taken).await?
+        {
+            return Err(JobError::Elsewhere);
+        }
         for draft in drafts {
             let Some(write) = as_shown(&draft.write) else {
                 answers.push("Not proposed: the text has no visible characters.".to_owned());
@@ -454,6 +502,7 @@ impl Turns {
     }
 
     async fn post(&self, run: &Run<'_>, outcome: Outcome, is_continuation: bool) -> Result<(), JobError> {
+        self.still_ours(run).await?;
         let lang = run.asker.lang;
         let cards = proposals::of_turn(self.records.read(), run.turn).await?;
         let waiting = cards.iter().filter(|p| p.state == ProposalState::Pending).count();

@@ -535,7 +535,7 @@ async fn a_continuation_that_cannot_be_read_is_set_aside_and_the_next_one_is_car
     let (_, card) = rig.offered().await;
     rig.confirm(AOKI, &card).await;
     rig.becomes(&card, "登録しました").await;
-    rig.until("both are dealt with", "SELECT count(*) FROM continuations WHERE enqueued_at IS NOT NULL", 2).await;
+    rig.until("both are dealt with", "SELECT count(*) FROM continuations WHERE ended_at IS NOT NULL", 2).await;
     rig.settles().await;
     assert_eq!(rig.continuations(), 1);
     assert!(rig.log().contains("a continuation cannot be read"), "{}", rig.log());

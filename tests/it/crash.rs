@@ -200,7 +200,7 @@ async fn k12_killed_before_the_continuation_is_enqueued_and_after() {
         let mut rig = Rig::stopping_at(&format!("{point}=pause")).await;
         let (place, card) = rig.offered().await;
         rig.confirm(AOKI, &card).await;
-        rig.until(point, "SELECT count(*) FROM continuations WHERE enqueued_at IS NULL", 1).await;
+        rig.until(point, "SELECT count(*) FROM continuations WHERE ended_at IS NULL", 1).await;
         rig.becomes(&card, "登録しました").await;
         rig.crash().await;
         rig.again().await;
