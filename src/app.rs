@@ -14,6 +14,7 @@ use axum::routing::get;
 use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, openai};
@@ -32,7 +33,7 @@ use crate::telemetry;
 use crate::thread::asker::Askers;
 use crate::thread::click::{self, Clicks};
 use crate::thread::continuation::{self, Continuations};
-use crate::thread::press::Presses;
+use crate::thread::press::{Press, Presses};
 use crate::thread::turn::Turns;
 use crate::thread::{queue, trace, worker};
 use crate::tokens::{Keys, PublicKeys};
@@ -167,6 +168,7 @@ pub struct App {
     mcp: Arc<Mcp>,
     turns: Arc<Turns>,
     duties: Duties,
+    pressed: UnboundedReceiver<Press>,
     wake_worker: Arc<Notify>,
     worker: worker::Settings,
 }
@@ -230,7 +232,8 @@ impl App {
             clock.clone(),
             config.proposals.clone(),
         ));
-        let (wake_worker, wake_duties) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let wake_worker = Arc::new(Notify::new());
+        let (handed, pressed) = unbounded_channel();
         let secrets = [&config.slack.signing_secret, &config.slack.former_signing_secret];
         let edge = Arc::new(Edge {
             verifier: Verifier::new(secrets.into_iter().flatten().cloned().collect()),
@@ -240,7 +243,7 @@ impl App {
             records: records.clone(),
             clock,
             wake_worker: Arc::clone(&wake_worker),
-            wake_duties: Arc::clone(&wake_duties),
+            pressed: handed,
         });
         let duties = Duties::new(
             records.clone(),
@@ -249,7 +252,6 @@ impl App {
             outbox,
             continuations,
             Arc::clone(&wake_worker),
-            wake_duties,
             config.duties.clone(),
             Duration::from_secs(config.audit.seal_interval_s),
         );
@@ -268,6 +270,7 @@ impl App {
             mcp,
             turns,
             duties,
+            pressed,
             wake_worker,
             worker: config.worker.clone(),
         })
@@ -301,7 +304,7 @@ impl App {
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
         let worker =
             tokio::spawn(worker::run(self.work.clone(), self.turns, self.wake_worker, stop.clone(), self.worker));
-        let duties = tokio::spawn(self.duties.run(stop.clone()));
+        let duties = tokio::spawn(self.duties.run(self.pressed, stop.clone()));
         let upkeep = tokio::spawn(telemetry::upkeep());
         if let Some(listener) = self.metrics {
             let router = Router::new()

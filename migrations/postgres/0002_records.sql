@@ -48,6 +48,9 @@ CREATE TABLE proposals (
     result         text CHECK (result IS NULL OR json_typeof(result::json) IS NOT NULL),
     failure        text,
     superseded_by  text COLLATE "C",
+    -- why the outcome of a claimed write is not known yet, and how often it stayed so
+    trouble        text,
+    tries          bigint NOT NULL DEFAULT 0,
     -- where the values on the card came from
     grounds        text NOT NULL DEFAULT '{}' CHECK (json_typeof(grounds::json) IS NOT NULL),
     UNIQUE (turn_id, round, call_index),
@@ -211,7 +214,7 @@ CREATE TABLE amount_limits (
 GRANT SELECT, INSERT ON proposals, clicks, outbox, history_events, continuations TO sales_concierge_bot;
 -- Nothing that a card showed.
 GRANT UPDATE (state, expires_at, epoch, claim_until, claim_click, decided_team, decided_user, decided_at, settled_at,
-              result, failure, superseded_by) ON proposals TO sales_concierge_bot;
+              result, failure, superseded_by, trouble, tries) ON proposals TO sales_concierge_bot;
 GRANT UPDATE (handled_at, outcome) ON clicks TO sales_concierge_bot;
 GRANT UPDATE, DELETE ON outbox TO sales_concierge_bot;
 GRANT UPDATE (ended_at, taken_by, taken_until, epoch) ON continuations TO sales_concierge_bot;

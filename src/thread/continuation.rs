@@ -10,28 +10,27 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::domain::{Person, Proposal, ThreadKey, TurnId};
-use crate::proposals;
-use crate::records::{self, Db, Records, Row, Tx, now_ms};
+use crate::records::{self, Db, Records, Tx};
 use crate::thread::queue::{Job, Taken};
 use crate::thread::turn::MAX_DEPTH;
 
 /// One more run for a request all of whose proposals are decided, at least one of them by a person. Unique for each
-/// turn and request, whoever settles last.
+/// turn and request, whoever settles last. `true` when this made it.
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn begin_if_decided(tx: &mut Tx, proposal: &Proposal) -> Result<(), sqlx::Error> {
-    let all = proposals::of_origin(&mut *tx, &proposal.origin_turn).await?;
-    let open = all.iter().any(|p| !p.state.is_final());
-    let by_a_person = all.iter().any(|p| p.decided_by.is_some() && p.turn == proposal.turn);
+pub async fn begin_if_decided(tx: &mut Tx, proposal: &Proposal) -> Result<bool, sqlx::Error> {
     let depth = proposal.depth + 1;
-    if open || !by_a_person || depth > MAX_DEPTH {
-        return Ok(());
+    if depth > MAX_DEPTH {
+        return Ok(false);
     }
-    let now = now_ms(&mut *tx).await?;
-    records::query(
+    let begun = records::query(
         "INSERT INTO continuations (turn, origin_turn, thread, team, \"user\", depth, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (turn, origin_turn) DO NOTHING",
+         SELECT $1, $2, $3, $4, $5, $6, now_ms()
+         WHERE NOT EXISTS (SELECT 1 FROM proposals WHERE origin_turn = $2
+                           AND state IN ('pending', 'awaiting_manager', 'claimed'))
+           AND EXISTS (SELECT 1 FROM proposals WHERE origin_turn = $2 AND turn_id = $1 AND decided_user IS NOT NULL)
+         ON CONFLICT (turn, origin_turn) DO NOTHING",
     )
     .bind(proposal.turn.as_str())
     .bind(proposal.origin_turn.as_str())
@@ -39,10 +38,9 @@ pub async fn begin_if_decided(tx: &mut Tx, proposal: &Proposal) -> Result<(), sq
     .bind(proposal.requester.team.as_str())
     .bind(proposal.requester.user.as_str())
     .bind(depth)
-    .bind(now)
     .execute(tx)
-    .await
-    .map(drop)
+    .await?;
+    Ok(begun == 1)
 }
 
 /// A continuation that no living bot has taken.
@@ -55,7 +53,7 @@ pub struct Continuation {
     /// How long ago the last card was decided, in milliseconds.
     pub age_ms: i64,
     /// What has to be done, unless the row cannot be read.
-    pub work: Result<Remaining, sqlx::Error>,
+    pub remaining: Option<Remaining>,
 }
 
 /// Whose request goes on, and where.
@@ -65,6 +63,13 @@ pub struct Remaining {
     pub thread: ThreadKey,
     requester: Person,
     depth: u32,
+}
+
+impl Remaining {
+    /// Of a row's columns. `None` when they are not what this program writes.
+    pub fn read(thread: &str, requester: Person, depth: &str) -> Option<Self> {
+        Some(Self { thread: serde_json::from_str(thread).ok()?, requester, depth: depth.parse().ok()? })
+    }
 }
 
 /// One process's hold on continuations.
@@ -94,31 +99,11 @@ impl Continuations {
         self.span
     }
 
-    /// Those that no living bot has, oldest first.
-    ///
-    /// # Errors
-    /// When the store does not answer.
-    pub async fn due(&self) -> Result<Vec<Continuation>, sqlx::Error> {
-        let rows = records::query(
-            "SELECT turn, origin_turn, thread, team, \"user\", depth, now_ms() - created_at AS age FROM continuations
-             WHERE ended_at IS NULL AND taken_until <= (SELECT now_ms()) ORDER BY created_at LIMIT 100",
-        )
-        .fetch_all(self.records.read())
-        .await?;
-        let id = |row: &Row, column: &str| row.try_get::<String, _>(column).map(TurnId::new);
-        rows.iter()
-            .map(|row| {
-                let (turn, origin, age_ms) = (id(row, "turn")?, id(row, "origin_turn")?, row.try_get("age")?);
-                Ok(Continuation { turn, origin, age_ms, work: remaining(row) })
-            })
-            .collect()
-    }
-
     /// Takes one, and gives the job to be stored. `None` when another bot was faster.
     ///
     /// # Errors
     /// When the store does not answer; the lease then runs out by itself.
-    pub async fn take(&self, of: &Continuation, work: &Remaining) -> Result<Option<Job>, sqlx::Error> {
+    pub async fn take(&self, of: &Continuation, remaining: &Remaining) -> Result<Option<Job>, sqlx::Error> {
         self.holding.store(true, Ordering::Relaxed);
         let epoch = records::query(
             "UPDATE continuations SET epoch = epoch + 1, taken_by = $3, taken_until = now_ms() + $4
@@ -132,9 +117,9 @@ impl Continuations {
         .await?;
         Ok(epoch.map(|epoch| Job::Continuation {
             origin: of.origin.clone(),
-            thread: work.thread.clone(),
-            requester: work.requester.clone(),
-            depth: work.depth,
+            thread: remaining.thread.clone(),
+            requester: remaining.requester.clone(),
+            depth: remaining.depth,
             taken: Some(Taken { turn: of.turn.clone(), epoch }),
         }))
     }
@@ -231,15 +216,6 @@ pub async fn free_all(records: &Records) -> Result<(), sqlx::Error> {
         .execute(records.quick())
         .await
         .map(drop)
-}
-
-fn remaining(row: &Row) -> Result<Remaining, sqlx::Error> {
-    Ok(Remaining {
-        thread: serde_json::from_str(&row.try_get::<String, _>("thread")?)
-            .map_err(|e| sqlx::Error::Decode(Box::new(e)))?,
-        requester: Person::new(row.try_get::<String, _>("team")?, row.try_get::<String, _>("user")?),
-        depth: u32::try_from(row.try_get::<i64, _>("depth")?).map_err(|e| sqlx::Error::Decode(e.into()))?,
-    })
 }
 
 fn millis(span: Duration) -> i64 {

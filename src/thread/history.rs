@@ -10,7 +10,7 @@ use sqlx::sqlite::SqliteConnection;
 
 use crate::agent::Item;
 use crate::domain::{ThreadKey, TurnId};
-use crate::records::{self, Records, Tx, now_ms};
+use crate::records::{self, Records, Tx};
 use crate::thread::queue::Lease;
 use crate::work::Work;
 
@@ -241,11 +241,9 @@ pub async fn absorb(work: &Work, records: &Records, lease: &Lease) -> Result<(),
 /// # Errors
 /// When the store does not answer.
 pub async fn leave(tx: &mut Tx, thread: &ThreadKey, item: &Item) -> Result<(), sqlx::Error> {
-    let now = now_ms(&mut *tx).await?;
-    records::query("INSERT INTO history_events (thread, event, created_at) VALUES ($1, $2, $3)")
+    records::query("INSERT INTO history_events (thread, event, created_at) VALUES ($1, $2, now_ms())")
         .bind(thread.to_string())
         .bind(serde_json::to_string(item).map_err(|e| sqlx::Error::Encode(Box::new(e)))?)
-        .bind(now)
         .execute(tx)
         .await
         .map(drop)

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use serde::Deserialize;
-use tokio_util::sync::CancellationToken;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::agent::{self, Agent, Asker, Budget, Draft, Footer, Heard, Item, Limits, Session, Step, Stop, Usage};
@@ -26,6 +25,7 @@ use crate::thread::asker::{Askers, Refusal};
 use crate::thread::continuation::Continuations;
 use crate::thread::history::{self, HistoryError, Said};
 use crate::thread::queue::{Claimed, Job, Lease, MessageJob, Taken};
+use crate::thread::status::Status;
 use crate::thread::{claims, footer, trail};
 use crate::tokens;
 use crate::words::{replies, work as words};
@@ -38,12 +38,6 @@ const HOLD: Duration = Duration::from_secs(10);
 /// A card is shown when its turn ends, so that nobody decides it while the turn may still propose more of the request:
 /// the background sender leaves it alone for longer than a turn can take.
 const CARD_HOLD: Duration = Duration::from_secs(60);
-
-/// A turn faster than this shows no status: setting and clearing one would take longer.
-const STATUS_AFTER: Duration = Duration::from_millis(400);
-
-/// How long the end of a turn waits for a status that is just being shown.
-const STATUS_GRACE: Duration = Duration::from_secs(2);
 
 /// What a continuation answers when nothing remained; nothing is posted then.
 pub const NOTHING_LEFT: &str = "NOTHING_LEFT";
@@ -312,7 +306,7 @@ impl Turns {
         begin: Vec<Item>,
         refused: Option<&[Proposal]>,
     ) -> Result<(), JobError> {
-        let status = Status::after(STATUS_AFTER, self.slack.clone(), run.thread.clone(), run.asker.lang);
+        let status = Status::begin(self.slack.clone(), run.thread.clone(), run.asker.lang);
         let result = self.run_loop(run, begin, refused.unwrap_or_default()).await;
         let posted = match result {
             Ok(outcome) => match self.post(run, outcome, refused.is_some()).await {
@@ -687,52 +681,4 @@ fn stored(answer: Vec<Item>, done: Vec<Footer>, known: Vec<Item>, shortened: boo
         }
     }
     outcome
-}
-
-/// "Thinking…" under the person's message, shown only when a turn takes a moment, and always taken away.
-struct Status {
-    task: tokio::task::JoinHandle<bool>,
-    stop: CancellationToken,
-    slack: Client,
-    thread: ThreadKey,
-}
-
-impl Status {
-    fn after(pause: Duration, slack: Client, thread: ThreadKey, lang: Lang) -> Self {
-        let stop = CancellationToken::new();
-        let task = tokio::spawn({
-            let (stop, slack, thread) = (stop.clone(), slack.clone(), thread.clone());
-            async move {
-                let mut shown = false;
-                let mut pause = pause;
-                while stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
-                    shown = true;
-                    // A failure to show a status is nobody's trouble.
-                    if let Err(error) =
-                        slack.set_status(&thread.channel, &thread.root, &words::thinking(lang), &[]).await
-                    {
-                        tracing::debug!(%error, "status not shown");
-                        break;
-                    }
-                    // A status lapses after two minutes.
-                    pause = Duration::from_secs(90);
-                }
-                shown
-            }
-        });
-        Self { task, stop, slack, thread }
-    }
-
-    async fn clear(mut self) {
-        self.stop.cancel();
-        // A call under way is left to end: broken off, it could still arrive at Slack, and after the one that clears.
-        let shown = tokio::time::timeout(STATUS_GRACE, &mut self.task).await;
-        self.task.abort();
-        if matches!(shown, Ok(Ok(false))) {
-            return;
-        }
-        if let Err(error) = self.slack.set_status(&self.thread.channel, &self.thread.root, "", &[]).await {
-            tracing::debug!(%error, "status not cleared");
-        }
-    }
 }

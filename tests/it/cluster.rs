@@ -118,6 +118,9 @@ async fn until(admin: &PgPool, rig: &Rig, sql: &'static str, expected: i64) {
     }
 }
 
+/// Statements that ended in this database so far.
+const STATEMENTS: &str = "SELECT coalesce(sum(calls), 0)::bigint FROM pg_stat_statements
+    WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())";
 const ENDED: &str = "SELECT count(*) FROM continuations WHERE ended_at IS NOT NULL";
 const WAITING: &str = "SELECT count(*) FROM continuations WHERE ended_at IS NULL";
 
@@ -257,6 +260,9 @@ async fn i02_presses_on_three_bots_at_once_make_one_sale_for_each_card() {
     let records = database.records(Group::Bot).await;
     let cards = propose(&records, &rig, CARDS).await;
 
+    let counted = sqlx::raw_sql("CREATE EXTENSION IF NOT EXISTS pg_stat_statements").execute(&admin).await.is_ok();
+    let before = if counted { count(&admin, STATEMENTS).await } else { 0 };
+
     // Three presses on each card, of which two are the same one delivered twice; 64 are on their way at any moment.
     let presses: Vec<_> = (0..3_usize)
         .flat_map(|n| cards.iter().enumerate().map(move |(at, (id, thread))| (n, at, id.clone(), thread.clone())))
@@ -276,6 +282,12 @@ async fn i02_presses_on_three_bots_at_once_make_one_sale_for_each_card() {
     while count(&admin, "SELECT count(*) FROM clicks WHERE handled_at IS NULL").await > 0 {
         assert!(begun.elapsed() < Duration::from_secs(60), "presses are not handled");
         tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    if counted {
+        // Not the test's own looks, of which there is one each 50 ms.
+        let looks = i64::try_from(begun.elapsed().as_millis() / 50).expect("a number");
+        let each = (count(&admin, STATEMENTS).await - before - looks) / i64::from(CARDS);
+        assert!(each <= 35, "{each} statements for a card and three presses");
     }
     assert_eq!(count(&admin, "SELECT count(*) FROM sales").await, i64::from(CARDS));
     assert_eq!(count(&admin, "SELECT count(DISTINCT proposal_id) FROM sales").await, i64::from(CARDS));
