@@ -4,6 +4,7 @@
 //! The database is a throwaway cluster that `scripts/postgres` makes, unless `BENCH_POSTGRES_URL` names a superuser's
 //! address; a database of that name is made in it and dropped again.
 
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -27,12 +28,16 @@ use tokio::task::JoinSet;
 
 use crate::Options;
 use crate::bot::{Bot, Card, PERSON, PROGRAM, Sender};
+use crate::machine;
 use crate::numbers::{Row, Sample, ms};
 use crate::wire::Wire;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/postgres");
 /// One of five; the person of the figures sees it alone.
 const DEPARTMENT: &str = "部門1";
+/// Whom the loaded sales are of.
+const SELLERS: i64 = 200;
+const ADMIN: &str = "U0ADMIN";
 
 /// A database, and the cluster it stands in where that was made for it.
 struct Database {
@@ -84,15 +89,25 @@ fn place(dir: &Path) -> PathBuf {
     dir.join("cluster")
 }
 
-/// Staff of one department, customers and sales by number. Names are made of parts, so that two characters of one find
-/// about as many as in real books.
-async fn fill(db: &mut PgConnection, customers: i64, sales: i64) -> anyhow::Result<()> {
+/// Staff and customers by number. Names are made of parts, so that two characters of one find about as many as in real
+/// books.
+async fn fill(db: &mut PgConnection, customers: i64) -> anyhow::Result<()> {
     sqlx::query("INSERT INTO staff VALUES ($1, $2, '計測 太郎', 'sales', $3, true)")
         .bind(sample::TEAM)
         .bind(PERSON)
         .bind(json!([DEPARTMENT]).to_string())
         .execute(&mut *db)
         .await?;
+    sqlx::query(
+        "INSERT INTO staff SELECT $1, 'U' || n, '担当' || n, 'sales', json_build_array('部門' || n % 5)::text, true
+         FROM generate_series(0, $2) AS n
+         UNION ALL SELECT $1, $3, '管理', 'admin', '[]', true",
+    )
+    .bind(sample::TEAM)
+    .bind(SELLERS - 1)
+    .bind(ADMIN)
+    .execute(&mut *db)
+    .await?;
     sqlx::query(
         "INSERT INTO customers (code_customer, name_customer, address, phone, department)
          SELECT lpad(n::text, 6, '0'),
@@ -106,27 +121,56 @@ async fn fill(db: &mut PgConnection, customers: i64, sales: i64) -> anyhow::Resu
     .bind(customers)
     .execute(&mut *db)
     .await?;
-    const BATCH: i64 = 250_000;
-    let mut from = 1;
-    while from <= sales {
-        sqlx::query(
-            "INSERT INTO sales (code_sales, code_customer, department, sales_date, products, price, registered_by, origin,
-                 registered_at)
-             SELECT 'S' || lpad(n::text, 14, '0'), lpad(c::text, 6, '0'), '部門' || c % 5,
-                    date '2022-01-01' + (n % 1780)::int, '品物 ' || n % 500, 100 + n % 90000,
-                    'slack:T0BENCH:U' || n % 200, 'import', n
-             FROM (SELECT n, 1 + (n * 7919) % $3 AS c FROM generate_series($1, $2) AS n) AS s",
-        )
-        .bind(from)
-        .bind((from + BATCH - 1).min(sales))
-        .bind(customers)
-        .execute(&mut *db)
-        .await?;
-        from += BATCH;
-    }
-    sqlx::raw_sql("ANALYZE").execute(&mut *db).await?;
-    sqlx::raw_sql("VACUUM").execute(&mut *db).await?;
     Ok(())
+}
+
+/// Loads that many sales from a CSV file as a person would, and says how fast, and with how much memory.
+async fn load(database: &Database, customers: i64, sales: i64) -> anyhow::Result<Vec<Row>> {
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("sales.csv");
+    let mut file = std::io::BufWriter::new(std::fs::File::create(&path)?);
+    writeln!(file, "伝票番号,得意先コード,売上日,品名,金額,担当者")?;
+    let first = NaiveDate::from_ymd_opt(2022, 1, 1).context("a day")?;
+    for n in 1..=sales {
+        let customer = 1 + (n * 7_919) % customers;
+        let day = first + chrono::Days::new((n % 1_780).unsigned_abs());
+        let (product, price) = (n % 500, 100 + n % 90_000);
+        writeln!(file, "S{n:014},{customer:06},{day},品物 {product},{price},担当{}", n % SELLERS)?;
+    }
+    file.flush()?;
+    let begun = Instant::now();
+    let mut child = Command::new(PROGRAM)
+        .args(["import", "sales"])
+        .arg(&path)
+        .args(["--json", "--data-dir"])
+        .arg(dir.path())
+        .env("DATABASE_URL", &database.url)
+        .stdout(std::process::Stdio::null())
+        .spawn()?;
+    let pid = child.id().context("it runs")?;
+    let mut memory = 0.0_f64;
+    let status = loop {
+        tokio::select! {
+            status = child.wait() => break status?,
+            () = tokio::time::sleep(Duration::from_millis(100)) => memory = memory.max(machine::pss_mb(pid)),
+        }
+    };
+    let taken = begun.elapsed();
+    ensure!(status.success(), "the import ended with {status}");
+    let mut db = database.connect().await?;
+    let stored: i64 = sqlx::query_scalar("SELECT count(*) FROM sales").fetch_one(&mut db).await?;
+    ensure!(stored == sales, "{stored} sales are stored");
+    sqlx::raw_sql("ANALYZE").execute(&mut db).await?;
+    sqlx::raw_sql("VACUUM").execute(&mut db).await?;
+    Ok(vec![
+        Row::at_least(
+            format!("8. load of {sales} sales from CSV into an empty table"),
+            sales as f64 / taken.as_secs_f64(),
+            50_000.0,
+            "rows/s",
+        ),
+        Row::info("   memory of the load (PSS)", format!("{memory:.0} MB")),
+    ])
 }
 
 async fn call(mcp: &Mcp, who: &Person, tool: &str, arguments: Value) -> anyhow::Result<(Duration, Value)> {
@@ -145,12 +189,12 @@ async fn call(mcp: &Mcp, who: &Person, tool: &str, arguments: Value) -> anyhow::
 pub async fn measure_reads(options: &Options) -> anyhow::Result<Vec<Row>> {
     let (customers, sales) = options.pick((200_000, 5_000_000), (20_000, 200_000));
     let database = Database::create().await?;
-    let begun = Instant::now();
-    fill(&mut database.connect().await?, customers, sales).await?;
-    println!("{customers} customers and {sales} sales made in {:.0} s", begun.elapsed().as_secs_f64());
-    let rows = reads(options, &database, customers).await;
+    fill(&mut database.connect().await?, customers).await?;
+    let mut rows = load(&database, customers, sales).await?;
+    let measured = reads(options, &database, customers).await;
     database.drop().await?;
-    rows
+    rows.extend(measured?);
+    Ok(rows)
 }
 
 async fn reads(options: &Options, database: &Database, customers: i64) -> anyhow::Result<Vec<Row>> {
@@ -223,7 +267,27 @@ async fn reads(options: &Options, database: &Database, customers: i64) -> anyhow
         ));
     }
     println!("the last one's answer: {} sales, {} yen", found.0, found.1);
+    let admin = Person::new(sample::TEAM, ADMIN);
+    let (mut all, mut direct) = (Sample::default(), Sample::default());
+    for n in 0..calls {
+        let part = ["商店", "水産", "駅前", "中央"][usize::try_from(n % 4).unwrap_or(0)];
+        let (taken, _) = call(&mcp, &admin, "get_customers", json!({ "name_str_customer": part })).await?;
+        all.push(taken);
+    }
     mcp.close().await;
+    let mut reader = database.connect().await?;
+    sqlx::raw_sql("SET ROLE sales_concierge_reader; SET synchronous_commit = off").execute(&mut reader).await?;
+    for n in 0..calls {
+        let begun = Instant::now();
+        sqlx::query("SELECT code, data FROM server_get_customers($1, $2, NULL, 50)")
+            .bind(who.subject())
+            .bind(code(n))
+            .fetch_one(&mut reader)
+            .await?;
+        direct.push(begun.elapsed());
+    }
+    rows.push(Row::info("   two characters by someone who sees all departments, p50", ms(all.p50())));
+    rows.push(Row::info("   the statement of a customer by code with its audit row, p50", ms(direct.p50())));
     Ok(rows)
 }
 
@@ -237,7 +301,7 @@ pub async fn measure_presses(options: &Options) -> anyhow::Result<Vec<Row>> {
 
 async fn presses(database: &Database, wanted: u32) -> anyhow::Result<Vec<Row>> {
     let mut admin = database.connect().await?;
-    fill(&mut admin, 100, 0).await?;
+    fill(&mut admin, 100).await?;
     let counted = sqlx::raw_sql("CREATE EXTENSION IF NOT EXISTS pg_stat_statements").execute(&mut admin).await.is_ok();
     let wire = Wire::start().await?;
     let dirs = [tempfile::tempdir()?, tempfile::tempdir()?, tempfile::tempdir()?];

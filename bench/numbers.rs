@@ -58,6 +58,15 @@ impl Row {
         }
     }
 
+    /// A figure that has to reach a limit.
+    pub fn at_least(name: impl Into<String>, measured: f64, limit: f64, unit: &str) -> Self {
+        Self {
+            name: name.into(),
+            measured: format!("{measured:.0} {unit}"),
+            target: Some((format!("≥ {limit} {unit}"), measured >= limit)),
+        }
+    }
+
     /// A count that has to be exactly so.
     pub fn exactly(name: impl Into<String>, measured: i64, wanted: i64) -> Self {
         Self {

@@ -11,7 +11,6 @@ use std::time::Duration;
 use anyhow::Context;
 use axum::Router;
 use axum::routing::get;
-use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -22,6 +21,7 @@ use crate::config::{self, Config};
 use crate::domain::{Clock, Secret, ThreadKey};
 use crate::duties::Duties;
 use crate::http::{self, Edge};
+use crate::listen;
 use crate::mcp::{self, Mcp, Pins};
 use crate::outbox::{self, Outbox};
 use crate::records::postgres::Group;
@@ -300,7 +300,7 @@ impl App {
     /// Serves until `stop`, then lets running turns end and closes everything.
     ///
     /// # Errors
-    /// When the listener fails.
+    /// None at present.
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
         let worker =
             tokio::spawn(worker::run(self.work.clone(), self.turns, self.wake_worker, stop.clone(), self.worker));
@@ -310,24 +310,9 @@ impl App {
             let router = Router::new()
                 .route("/metrics", get(|| async { telemetry::metrics().map(|m| m.render()).unwrap_or_default() }));
             let stop = stop.clone();
-            tokio::spawn(
-                async move { axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await },
-            );
+            tokio::spawn(listen::serve(listener, router, stop, Duration::ZERO));
         }
-        let listener = self.listener.tap_io(|stream| {
-            // Answers are small: waiting to fill a packet would only delay the acknowledgement.
-            if let Err(error) = stream.set_nodelay(true) {
-                tracing::debug!(%error, "TCP_NODELAY not set");
-            }
-        });
-        let drained = stop.clone();
-        let serve = axum::serve(listener, self.router).with_graceful_shutdown(async move { drained.cancelled().await });
-        // Keep-alive connections of a proxy must not hold the process up.
-        let served = tokio::select! {
-            served = serve.into_future() => served,
-            () = async { stop.cancelled().await; tokio::time::sleep(DRAIN).await } => Ok(()),
-        };
-        stop.cancel();
+        listen::serve(self.listener, self.router, stop, DRAIN).await;
         let ended = tokio::time::timeout(DRAIN, async { tokio::join!(worker, duties) }).await;
         if ended.is_err() {
             tracing::warn!("work was still running at the end; it goes on at the next start");
@@ -336,7 +321,7 @@ impl App {
         self.mcp.close().await;
         self.work.close().await;
         self.records.close().await;
-        served.context("the HTTP listener failed")
+        Ok(())
     }
 }
 
@@ -391,6 +376,7 @@ fn child(config: &Config, dir: &DataDir, keys: &PublicKeys) -> anyhow::Result<mc
         Source::Postgres(settings) => Some([
             ("SALES_CONCIERGE__RECORDS__URL", settings.url.reveal().to_owned()),
             ("SALES_CONCIERGE__RECORDS__MAX_CONNECTIONS", settings.max_connections.to_string()),
+            ("SALES_CONCIERGE__RECORDS__STATEMENT_TIMEOUT_MS", settings.statement_timeout.as_millis().to_string()),
         ]),
     };
     let env = env.into_iter().chain(database.into_iter().flatten());

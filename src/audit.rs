@@ -155,6 +155,11 @@ fn insert(statement: Query, entry: Entry<'_>, origin: &Origin) -> Query {
         .bind(entry.detail.to_string())
 }
 
+/// Whom a row names where nobody is known to have acted.
+pub fn nobody() -> Person {
+    Person::new("unknown", "unknown")
+}
+
 /// A detail with one more text, where there is one.
 pub fn with(mut detail: Value, key: &str, text: Option<&str>) -> Value {
     if let (Some(facts), Some(text)) = (detail.as_object_mut(), text) {

@@ -324,6 +324,10 @@ impl Config {
         if self.model.api_key.is_none() && self.model.base_url.is_none() {
             faults.push(missing("model.api_key", "OPENAI_API_KEY", "or set model.base_url for a server without keys"));
         }
+        if self.sales_server.database_url.is_some() && self.records.url.is_none() {
+            let why = "sales_server.database_url is set and this is not: approvals and sales must be in one database";
+            faults.push(missing("records.url", "DATABASE_URL", why));
+        }
         faults.extend(not_a_url("slack.api_url", Some(&self.slack.api_url)));
         faults.extend(no_header("slack.bot_token", self.slack.bot_token.as_ref()));
         faults.extend(self.model_faults());
@@ -388,23 +392,33 @@ impl Config {
             url.is_ok_and(|u| matches!(u.scheme(), "postgres" | "postgresql"))
         };
         let faulty = urls.iter().filter(|(_, url)| url.as_ref().is_some_and(|url| !is_database(url)));
+        let records = &self.records;
+        let zero = [
+            ("records.max_connections", u64::from(records.max_connections)),
+            ("records.statement_timeout_ms", records.statement_timeout_ms),
+        ];
+        let zero = zero.into_iter().filter(|(_, value)| *value == 0);
+        let zero = zero.map(|(key, _)| format!("{key} ({}): must be above 0", variable(key)));
         faulty
             .map(|(key, _)| {
                 let usual = if *key == "records.url" { "DATABASE_URL or " } else { "" };
                 format!("{key} ({usual}{}): not an address that begins with postgres://", variable(key))
             })
+            .chain(zero)
             .collect()
     }
 
     /// Where the records are for a part of the program: `file`, unless a database is configured.
     pub fn records(&self, file: PathBuf, group: Group) -> RecordsSource {
-        let Some(url) = &self.records.url else { return RecordsSource::File(file) };
         let own = match group {
             Group::Owner => &self.records.migrate_url,
             Group::Reader | Group::Committer => &self.sales_server.database_url,
             Group::Bot | Group::Auditor => &None,
         };
-        RecordsSource::Postgres(self.records.settings(own.as_ref().unwrap_or(url).clone()))
+        match own.as_ref().or(self.records.url.as_ref()) {
+            Some(url) => RecordsSource::Postgres(self.records.settings(url.clone())),
+            None => RecordsSource::File(file),
+        }
     }
 
     fn sales_server_faults(&self) -> Option<String> {

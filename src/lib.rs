@@ -15,6 +15,7 @@ pub mod domain;
 pub mod duties;
 pub mod http;
 pub mod import;
+pub mod listen;
 pub mod mcp;
 pub mod outbox;
 pub mod playground;

@@ -277,8 +277,11 @@ impl Mcp {
         let mut params = CallToolRequestParams::new(call.tool().to_owned()).with_arguments(call.arguments().clone());
         params.meta = Some(RequestMetaObject::from(meta));
         match connection.peer.call_tool(params).await {
-            Ok(result) => self.read(call.tool(), result),
-            Err(ServiceError::McpError(error)) if error.code == ErrorCode::INVALID_PARAMS => {
+            Ok(result) => self.read(call, result),
+            // Of a write nobody knows what it did: a gateway before the server may answer so after it was carried out.
+            Err(ServiceError::McpError(error))
+                if error.code == ErrorCode::INVALID_PARAMS && call.kind() == Kind::Read =>
+            {
                 Ok(invalid_arguments(&error.message))
             }
             Err(ServiceError::McpError(error)) if is_unavailable(&error) => {
@@ -293,11 +296,11 @@ impl Mcp {
     }
 
     /// Structured content only: the text beside it is for clients that cannot read it, and could say anything.
-    fn read(&self, tool: &str, result: CallToolResult) -> Result<ToolOutput, McpError> {
+    fn read(&self, call: &AllowedCall, result: CallToolResult) -> Result<ToolOutput, McpError> {
         let is_error = result.is_error.unwrap_or(false);
         let Some(structured) = result.structured_content else {
             // Arguments that do not fit the input schema are refused before the tool runs, in words only.
-            if is_error {
+            if is_error && call.kind() == Kind::Read {
                 let text = result.content.first().and_then(|c| c.as_text()).map_or("refused", |t| t.text.as_str());
                 return Ok(invalid_arguments(text));
             }
@@ -310,7 +313,7 @@ impl Mcp {
             return Err(McpError::Protocol("the result has no status and data".to_owned()));
         }
         let catalogue = self.catalogue();
-        if !is_error && catalogue.outputs.get(tool).is_some_and(|schema| !schema.is_valid(&structured)) {
+        if !is_error && catalogue.outputs.get(call.tool()).is_some_and(|schema| !schema.is_valid(&structured)) {
             return Err(McpError::Protocol("the result does not fit the tool's output schema".to_owned()));
         }
         Ok(ToolOutput { is_error, structured })

@@ -16,6 +16,7 @@ use crate::sqlite::pool;
 
 pub mod postgres;
 mod query;
+pub mod snapshot;
 #[cfg(any(test, feature = "failpoints"))]
 pub mod testing;
 

@@ -2,18 +2,24 @@
 -- `sales_concierge.departments` names; and as `server_…`, for the sales server, which names the person and gets the whole
 -- answer as JSON in one statement. All of them run with the rights of who calls, so that row security holds under them,
 -- but for the search, which needs the index.
+--
+-- Small functions are in PL/pgSQL because a session keeps their plans; one in SQL is planned again for each statement.
+-- Bounds of a period are resolved before the query: below a row security policy only a plain value reaches the index.
 SET LOCAL ROLE sales_concierge_owner;
 
 -- A person's rights at this moment; nothing for a stranger and for one who was revoked. `*` is what an admin has, and
 -- no name that a record could hold.
 CREATE FUNCTION rights_of(subject text, OUT role text, OUT departments text[])
-    LANGUAGE sql STABLE
-BEGIN ATOMIC
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, public, pg_temp
+AS $$
+BEGIN
     SELECT s.role,
            CASE s.role WHEN 'admin' THEN '{*}'::text[]
                 ELSE array_remove(ARRAY(SELECT json_array_elements_text(s.departments::json)), '*') END
-    FROM staff s WHERE 'slack:' || s.team || ':' || s."user" = rights_of.subject AND s.active;
-END;
+    INTO role, departments
+    FROM staff s WHERE 'slack:' || s.team || ':' || s."user" = subject AND s.active;
+END
+$$;
 
 -- Sets whose rows this transaction sees. False when the person has no rights: then it sees none.
 CREATE FUNCTION act_for(subject text) RETURNS boolean
@@ -22,21 +28,34 @@ AS $$
 DECLARE
     rights record;
 BEGIN
-    SELECT * INTO rights FROM rights_of(subject);
+    rights := rights_of(subject);
     PERFORM set_config('sales_concierge.departments', coalesce(array_to_json(rights.departments)::text, '[]'), true),
             set_config('sales_concierge.subject', subject, true);
     RETURN rights.role IS NOT NULL;
 END
 $$;
 
+-- The trail's row of an answer, written in the statement that reads: an answer without its row cannot be.
+CREATE FUNCTION audit_answer(p_subject text, p_tool text, p_count bigint) RETURNS void
+    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, public, pg_temp
+AS $$
+BEGIN
+    INSERT INTO audit (at, actor, on_behalf, event, tool, risk, result, detail)
+    VALUES (now_ms(), 'sales-server', p_subject, 'tool_answered', p_tool, 'low', 'ok',
+            '{"count":' || p_count || ',"repeated":null}');
+END
+$$;
+
 -- The department of a customer whom the caller may see; NULL for "unknown" and for "another department's".
-CREATE FUNCTION department_of(code_customer text) RETURNS text
-    LANGUAGE sql STABLE
-BEGIN ATOMIC
-    SELECT c.department FROM customers c
-    WHERE c.code_customer = department_of.code_customer
-      AND (SELECT d && ARRAY['*', c.department] FROM departments_now() AS d);
-END;
+CREATE FUNCTION department_of(p_code_customer text) RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, public, pg_temp
+AS $$
+DECLARE
+    found_in CONSTANT text := (SELECT c.department FROM customers c WHERE c.code_customer = p_code_customer);
+BEGIN
+    RETURN CASE WHEN departments_now() && ARRAY['*', found_in] THEN found_in END;
+END
+$$;
 
 -- A sale as answers show it.
 CREATE VIEW sale_rows WITH (security_invoker = true) AS
@@ -60,8 +79,11 @@ AS $$
 DECLARE
     mine CONSTANT text[] := departments_now();
     every CONSTANT boolean := '*' = ANY (mine);
+    -- What the index is asked for: each letter and pair of a longer text is checked against the name itself.
     letters CONSTANT int := length(p_form);
-    grams text[];
+    most CONSTANT int := least(p_limit, 1000000);
+    grams CONSTANT text[] := CASE WHEN letters <= 2 THEN ARRAY[p_form]
+        ELSE ARRAY(SELECT substr(p_form, i, 2) FROM generate_series(1, letters - 1) AS i) END;
 BEGIN
     IF p_form = '' THEN
         RETURN;
@@ -71,27 +93,39 @@ BEGIN
         FROM customers c
         WHERE c.code_customer = p_code AND (every OR c.department = ANY (mine))
           AND (p_form IS NULL OR strpos(c.name_search, p_form) > 0);
-        RETURN;
-    ELSIF letters <= 2 THEN
-        -- The index holds exactly this.
-        grams := ARRAY[p_form];
-    ELSIF letters > 2 THEN
-        grams := ARRAY(SELECT substr(p_form, i, 2) FROM generate_series(1, letters - 1) AS i);
+    ELSIF p_form IS NULL THEN
+        RETURN QUERY
+        WITH m AS MATERIALIZED (
+            SELECT c.code_customer, c.department FROM customers c WHERE every OR c.department = ANY (mine)
+        ), d AS MATERIALIZED (
+            SELECT m.department, count(*) AS n FROM m GROUP BY m.department
+        )
+        SELECT c.code_customer, c.name_customer, c.address, c.phone, c.department,
+               (SELECT sum(d.n)::bigint FROM d), (SELECT array_agg(d.department ORDER BY d.department) FROM d)
+        FROM (SELECT m.code_customer FROM m ORDER BY m.code_customer LIMIT p_limit) AS first
+        JOIN customers c ON c.code_customer = first.code_customer
+        ORDER BY c.code_customer;
+    ELSE
+        RETURN QUERY
+        WITH found AS MATERIALIZED (
+            SELECT m.n, m.codes, coalesce(m.departments, ARRAY[own.name]) AS departments
+            FROM (SELECT DISTINCT unnest(CASE WHEN every THEN ARRAY[NULL] ELSE mine END)) AS own (name),
+                 LATERAL (
+                     SELECT count(*) AS n, (array_agg(c.code_customer ORDER BY c.code_customer))[1:most] AS codes,
+                            array_agg(DISTINCT c.department) FILTER (WHERE own.name IS NULL) AS departments
+                     FROM customers c
+                     WHERE search_grams(c.name_search, c.department) @> scoped_grams(own.name, grams)
+                       AND (letters <= 2 OR strpos(c.name_search, p_form) > 0)
+                 ) AS m
+            WHERE m.n > 0
+        )
+        SELECT c.code_customer, c.name_customer, c.address, c.phone, c.department,
+               (SELECT sum(found.n)::bigint FROM found),
+               (SELECT array_agg(name ORDER BY name) FROM found, unnest(found.departments) AS name)
+        FROM (SELECT code FROM found, unnest(found.codes) AS code ORDER BY code LIMIT p_limit) AS first
+        JOIN customers c ON c.code_customer = first.code
+        ORDER BY c.code_customer;
     END IF;
-    RETURN QUERY
-    WITH m AS MATERIALIZED (
-        SELECT c.code_customer, c.department FROM customers c
-        WHERE (every OR c.department = ANY (mine))
-          AND (p_form IS NULL OR search_grams(c.name_search) @> grams)
-          AND (letters IS NULL OR letters <= 2 OR strpos(c.name_search, p_form) > 0)
-    ), d AS MATERIALIZED (
-        SELECT m.department, count(*) AS n FROM m GROUP BY m.department
-    )
-    SELECT c.code_customer, c.name_customer, c.address, c.phone, c.department,
-           (SELECT sum(d.n)::bigint FROM d), (SELECT array_agg(d.department ORDER BY d.department) FROM d)
-    FROM (SELECT m.code_customer FROM m ORDER BY m.code_customer LIMIT p_limit) AS first
-    JOIN customers c ON c.code_customer = first.code_customer
-    ORDER BY c.code_customer;
 END
 $$;
 
@@ -114,6 +148,8 @@ CREATE FUNCTION server_get_customers(p_subject text, p_code_customer text, p_nam
                                      OUT code text, OUT data json)
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, public, pg_temp
 AS $$
+DECLARE
+    n bigint;
 BEGIN
     IF NOT act_for(p_subject) THEN
         code := 'not_allowed';
@@ -125,9 +161,11 @@ BEGIN
                    'phone', f.phone, 'department', f.department)), '[]'),
                'count', coalesce(max(f.matches), 0),
                'truncated', coalesce(max(f.matches), 0) > count(*),
-               'departments', coalesce((array_agg(to_json(f.departments)))[1], '[]'))
-    INTO data
+               'departments', coalesce((array_agg(to_json(f.departments)))[1], '[]')),
+           coalesce(max(f.matches), 0)
+    INTO data, n
     FROM find_customers(p_code_customer, search_form(p_name_str_customer), p_limit) AS f;
+    PERFORM audit_answer(p_subject, 'get_customers', n);
 END
 $$;
 
@@ -137,14 +175,18 @@ CREATE FUNCTION find_sales(p_code_customer text, p_code_sales text, p_begin date
     LANGUAGE plpgsql STABLE ROWS 50
     SET search_path = pg_catalog, public, pg_temp
     SET jit = off
+    SET plan_cache_mode = force_generic_plan
 AS $$
+DECLARE
+    since CONSTANT date := coalesce(p_begin, '-infinity');
+    until CONSTANT date := coalesce(p_end, 'infinity');
 BEGIN
     RETURN QUERY
     WITH m AS MATERIALIZED (
         SELECT s.code_sales, s.sales_date, s.registered_at, s.price, s.cancelled_at IS NOT NULL AS cancelled
         FROM sales s
         WHERE s.code_customer = p_code_customer AND (p_code_sales IS NULL OR s.code_sales = p_code_sales)
-          AND s.sales_date BETWEEN coalesce(p_begin, '-infinity') AND coalesce(p_end, 'infinity')
+          AND s.sales_date BETWEEN since AND until
     ), top AS MATERIALIZED (
         SELECT m.code_sales FROM m ORDER BY m.sales_date DESC, m.registered_at DESC, m.code_sales DESC LIMIT p_limit
     )
@@ -191,6 +233,7 @@ CREATE FUNCTION server_get_sales(p_subject text, p_code_customer text, p_code_sa
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, public, pg_temp
 AS $$
 DECLARE
+    n bigint;
     department text;
 BEGIN
     IF NOT act_for(p_subject) THEN
@@ -208,9 +251,11 @@ BEGIN
                'count', coalesce(max(f.matches), 0),
                'total_price', coalesce(max(f.total_price), 0),
                'truncated', coalesce(max(f.matches), 0) > count(*),
-               'departments', json_build_array(department))
-    INTO data
+               'departments', json_build_array(department)),
+           coalesce(max(f.matches), 0)
+    INTO data, n
     FROM find_sales(p_code_customer, p_code_sales, p_begin, p_end, p_limit) AS f;
+    PERFORM audit_answer(p_subject, 'get_sales', n);
 END
 $$;
 
@@ -226,6 +271,8 @@ AS $$
 DECLARE
     mine CONSTANT text[] := departments_now();
     every CONSTANT boolean := '*' = ANY (mine);
+    since CONSTANT date := coalesce(p_begin, '-infinity');
+    until CONSTANT date := coalesce(p_end, 'infinity');
 BEGIN
     RETURN QUERY
     WITH m AS MATERIALIZED (
@@ -234,7 +281,7 @@ BEGIN
         WHERE (every OR s.department = ANY (mine))
           AND (p_by IS NULL OR s.registered_by = ANY (p_by))
           AND (p_code_sales IS NULL OR s.code_sales = p_code_sales)
-          AND s.sales_date BETWEEN coalesce(p_begin, '-infinity') AND coalesce(p_end, 'infinity')
+          AND s.sales_date BETWEEN since AND until
           AND (p_include_cancelled OR s.cancelled_at IS NULL)
     ), top AS MATERIALIZED (
         SELECT m.code_sales FROM m ORDER BY m.sales_date DESC, m.registered_at DESC, m.code_sales DESC LIMIT p_limit
@@ -284,6 +331,8 @@ CREATE FUNCTION server_list_registrations(p_subject text, p_registered_by text, 
                                           OUT code text, OUT data json)
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, public, pg_temp
 AS $$
+DECLARE
+    n bigint;
 BEGIN
     IF NOT act_for(p_subject) THEN
         code := 'not_allowed';
@@ -295,44 +344,76 @@ BEGIN
                'count', coalesce(max(f.matches), 0),
                'total_price', coalesce(max(f.total_price), 0),
                'truncated', coalesce(max(f.matches), 0) > count(*),
-               'departments', coalesce((array_agg(to_json(f.departments)))[1], '[]'))
-    INTO data
+               'departments', coalesce((array_agg(to_json(f.departments)))[1], '[]')),
+           coalesce(max(f.matches), 0)
+    INTO data, n
     FROM find_registrations(registrants(p_registered_by, p_code_sales), p_code_sales, p_begin, p_end,
                             p_include_cancelled, p_limit) AS f;
+    PERFORM audit_answer(p_subject, 'list_registrations', n);
 END
 $$;
 
--- Totals. Days, weeks, months and the total of departments come from `sales_daily`; what that does not tell apart comes
--- from the sales. Customers and people by the size of their total, times in their order.
+-- What totals are made of: sales of a day, and of a customer or a person where `p_group_by` tells them apart. Days come
+-- from `sales_daily` unless one customer is meant. Each way is a query of its own, so that its plan can be kept.
+CREATE FUNCTION totals_source(p_begin date, p_end date, p_code_customer text, p_group_by text)
+    RETURNS TABLE (day date, who text, department text, n bigint, total bigint)
+    LANGUAGE plpgsql STABLE ROWS 400
+    SET search_path = pg_catalog, public, pg_temp
+    SET jit = off
+    SET plan_cache_mode = force_generic_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    mine CONSTANT text[] := departments_now();
+    every CONSTANT boolean := '*' = ANY (mine);
+BEGIN
+    IF p_code_customer IS NOT NULL THEN
+        RETURN QUERY
+        SELECT CASE WHEN p_group_by NOT IN ('customer', 'staff') THEN s.sales_date END,
+               CASE p_group_by WHEN 'customer' THEN s.code_customer WHEN 'staff' THEN s.registered_by END,
+               s.department, count(*), sum(s.price)::bigint
+        FROM sales s
+        WHERE s.code_customer = p_code_customer AND s.sales_date BETWEEN p_begin AND p_end
+          AND (every OR s.department = ANY (mine)) AND s.cancelled_at IS NULL
+        GROUP BY 1, 2, 3;
+    ELSIF p_group_by = 'customer' THEN
+        RETURN QUERY
+        SELECT NULL::date, s.code_customer, s.department, count(*), sum(s.price)::bigint
+        FROM sales s
+        WHERE s.sales_date BETWEEN p_begin AND p_end AND (every OR s.department = ANY (mine)) AND s.cancelled_at IS NULL
+        GROUP BY 2, 3;
+    ELSIF p_group_by = 'staff' THEN
+        RETURN QUERY
+        SELECT NULL::date, s.registered_by, s.department, count(*), sum(s.price)::bigint
+        FROM sales s
+        WHERE s.sales_date BETWEEN p_begin AND p_end AND (every OR s.department = ANY (mine)) AND s.cancelled_at IS NULL
+        GROUP BY 2, 3;
+    ELSE
+        RETURN QUERY
+        SELECT d.sales_date, NULL::text, d.department, sum(d.count)::bigint, sum(d.total)::bigint
+        FROM sales_daily d
+        WHERE d.sales_date BETWEEN p_begin AND p_end AND (every OR d.department = ANY (mine))
+        GROUP BY 1, 3 HAVING sum(d.count) > 0;
+    END IF;
+END
+$$;
+
+-- Totals by `p_group_by`. Customers and people by the size of their total, times in their order.
 CREATE FUNCTION find_totals(p_begin date, p_end date, p_code_customer text, p_group_by text, p_limit bigint)
     RETURNS TABLE (key text, label text, n bigint, total bigint, all_groups bigint, all_n bigint, all_total bigint,
                    departments text[])
     LANGUAGE plpgsql STABLE ROWS 50
     SET search_path = pg_catalog, public, pg_temp
     SET jit = off
-    SET plan_cache_mode = force_custom_plan
+    SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
-    mine CONSTANT text[] := departments_now();
-    every CONSTANT boolean := '*' = ANY (mine);
     of_whom CONSTANT boolean := p_group_by IN ('customer', 'staff');
-    from_sales CONSTANT boolean := of_whom OR p_code_customer IS NOT NULL;
 BEGIN
     RETURN QUERY
     WITH source AS MATERIALIZED (
-        SELECT d.sales_date AS day, NULL::text AS who, d.department, sum(d.count)::bigint AS n, sum(d.total)::bigint AS total
-        FROM sales_daily d
-        WHERE NOT from_sales AND d.sales_date BETWEEN p_begin AND p_end AND (every OR d.department = ANY (mine))
-        GROUP BY d.sales_date, d.department HAVING sum(d.count) > 0
-        UNION ALL
-        SELECT CASE WHEN NOT of_whom THEN s.sales_date END,
-               CASE p_group_by WHEN 'customer' THEN s.code_customer WHEN 'staff' THEN s.registered_by END,
-               s.department, count(*), sum(s.price)::bigint
-        FROM sales s
-        WHERE from_sales AND s.sales_date BETWEEN p_begin AND p_end AND (every OR s.department = ANY (mine))
-          AND s.cancelled_at IS NULL AND (p_code_customer IS NULL OR s.code_customer = p_code_customer)
-        GROUP BY 1, 2, 3
+        SELECT * FROM totals_source(p_begin, p_end, p_code_customer, p_group_by)
     ), dated AS (
         SELECT source.day, source.who, sum(source.n)::bigint AS n, sum(source.total)::bigint AS total
         FROM source GROUP BY source.day, source.who
@@ -393,6 +474,7 @@ CREATE FUNCTION server_summarize_sales(p_subject text, p_begin date, p_end date,
     LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, public, pg_temp
 AS $$
 DECLARE
+    n bigint;
     department text;
 BEGIN
     IF NOT act_for(p_subject) THEN
@@ -413,17 +495,20 @@ BEGIN
                'total_price', coalesce(max(f.all_total), 0),
                'truncated', coalesce(max(f.all_groups), 0) > count(*),
                'period', json_build_object('begin', p_begin, 'end', p_end),
-               'departments', coalesce((array_agg(to_json(f.departments)))[1], array_to_json(array_remove(ARRAY[department], NULL))))
-    INTO data
+               'departments', coalesce((array_agg(to_json(f.departments)))[1], array_to_json(array_remove(ARRAY[department], NULL)))),
+           coalesce(max(f.all_n), 0)
+    INTO data, n
     FROM find_totals(p_begin, p_end, p_code_customer, p_group_by, p_limit) AS f;
+    PERFORM audit_answer(p_subject, 'summarize_sales', n);
 END
 $$;
 
 GRANT SELECT ON sale_rows TO sales_concierge_reader;
 GRANT EXECUTE ON FUNCTION
-    rights_of(text), act_for(text), department_of(text), sale_json(sale_rows), registrants(text, text),
+    rights_of(text), act_for(text), audit_answer(text, text, bigint), department_of(text), sale_json(sale_rows), registrants(text, text),
     find_customers(text, text, bigint), find_sales(text, text, date, date, bigint),
     find_registrations(text[], text, date, date, boolean, bigint), find_totals(date, date, text, text, bigint),
+    totals_source(date, date, text, text),
     get_customers(text, text), get_sales(text, text, date, date), list_registrations(date, date, text, boolean),
     summarize_sales(date, date, text, text),
     server_get_customers(text, text, text, bigint), server_get_sales(text, text, text, date, date, bigint),

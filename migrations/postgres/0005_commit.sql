@@ -67,7 +67,7 @@ CREATE FUNCTION audit_write(p_event text, p_tool text, p_proposal text, p_digest
     LANGUAGE sql VOLATILE
 BEGIN ATOMIC
     INSERT INTO audit (at, actor, on_behalf, event, tool, risk, proposal, digest, result, detail)
-    VALUES (now_ms(), 'sales-server', p_requester, p_event, p_tool, 'medium', p_proposal, p_digest, 'ok',
+    VALUES (now_ms(), 'sales-server', p_requester, p_event, p_tool, CASE p_tool WHEN 'add_sale' THEN 'medium' ELSE 'high' END, p_proposal, p_digest, 'ok',
             '{"approver":' || to_json(p_approver) || ',"code_sales":' || to_json(p_code_sales)
             || ',"digest":' || to_json(p_digest) || '}');
 END;
@@ -88,6 +88,8 @@ CREATE FUNCTION refused(p_code text) RETURNS write_answer
             WHEN 'customer_not_found' THEN '顧客が存在しません'
             WHEN 'sale_not_found' THEN '売上が存在しません'
             WHEN 'not_allowed' THEN '権限がありません'
+            WHEN 'not_own_sale' THEN '他の人が登録した売上を取り消せるのは管理者だけです'
+            WHEN 'undo_window_over' THEN '取り消せる時間を過ぎました'
             WHEN 'already_cancelled' THEN 'すでに取り消されています'
             WHEN 'approval_mismatch' THEN '承認の内容と一致しません'
             ELSE '承認がありません'
@@ -187,6 +189,7 @@ DECLARE
     sale sale_rows;
     refusal text;
     now CONSTANT bigint := now_ms();
+    own_only boolean;
 BEGIN
     FOR attempt IN 1..2 LOOP
         SELECT * INTO first FROM sales s WHERE s.cancel_proposal = p_proposal;
@@ -208,12 +211,14 @@ BEGIN
     END IF;
     -- Another approval may be cancelling it at this moment.
     PERFORM FROM sales s WHERE s.code_sales = p_code_sales FOR UPDATE;
+    own_only := coalesce((SELECT r.role = 'sales' FROM rights_of(p_requester) AS r), true);
     SELECT * INTO sale FROM sale_rows r WHERE r.code_sales = p_code_sales;
     IF NOT FOUND OR NOT sees(p_requester, sale.department) THEN
         RETURN refused('sale_not_found');
-    ELSIF (SELECT r.role = 'sales' FROM rights_of(p_requester) AS r)
-          AND (sale.registered_by <> p_requester OR now - sale.registered_at > p_undo_ms) THEN
-        RETURN refused('not_allowed');
+    ELSIF own_only AND sale.registered_by <> p_requester THEN
+        RETURN refused('not_own_sale');
+    ELSIF own_only AND now - sale.registered_at > coalesce(p_undo_ms, 0) THEN
+        RETURN refused('undo_window_over');
     ELSIF sale.cancelled THEN
         RETURN refused('already_cancelled');
     ELSIF digest_of_cancellation(sale, p_reason) IS DISTINCT FROM p_digest THEN

@@ -1,4 +1,6 @@
-//! `import`: customers, staff and sales from CSV files.
+//! `import`: customers, staff and sales from CSV files, or everything from the embedded file.
+
+mod moving;
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -13,7 +15,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::app::{DataDir, open_records};
 use crate::commands::Failure;
 use crate::config::Config;
-use crate::import::{self, Encoding, EncodingChoice, Kind, Lines, Load, Problem, Progress, Report, Summary};
+use crate::import::{self, Encoding, EncodingChoice, Kind, Lines, Load, Problem, Report, Summary};
 use crate::records::postgres::Group;
 
 /// How many lines pass between two lines of progress where there is no terminal.
@@ -41,6 +43,26 @@ enum CharacterSet {
     /// As Windows writes it
     #[value(name = "shift_jis")]
     ShiftJis,
+}
+
+/// What is imported.
+#[derive(Clone, Debug, Args)]
+pub struct Import {
+    /// What the file holds
+    #[arg(value_enum, required_unless_present = "from")]
+    kind: Option<What>,
+    /// The file; its first line names the columns
+    #[arg(required_unless_present = "from")]
+    file: Option<PathBuf>,
+    /// Move everything from the records file of this data folder into the database (DATABASE_URL)
+    #[arg(long, value_name = "DATA_DIR",
+          conflicts_with_all = ["kind", "file", "encoding", "map", "delimiter", "report", "go_on", "data_dir"])]
+    from: Option<PathBuf>,
+    #[command(flatten)]
+    options: Options,
+    /// Where the embedded records are
+    #[arg(long, default_value = "data", value_name = "DIR")]
+    data_dir: PathBuf,
 }
 
 /// How the file is read and what happens to it.
@@ -88,11 +110,24 @@ fn delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
+/// Loads a file into the records that are configured, or moves all records there.
+///
+/// # Errors
+/// When what is to be imported cannot be read or is not good, or the records cannot be used.
+pub async fn run(config: Config, import: Import) -> Result<(), Failure> {
+    let Import { kind, file, from, options, data_dir } = import;
+    match (kind, file, from) {
+        (_, _, Some(from)) => moving::run(config, &from, options.dry_run, options.json).await,
+        (Some(kind), Some(file), None) => load(config, data_dir, kind, file, options).await,
+        _ => Err(Failure::Usage(anyhow!("name what to import and its file, or --from DATA_DIR"))),
+    }
+}
+
 /// Loads a file into the records that are configured.
 ///
 /// # Errors
 /// When the file cannot be read or holds bad lines, or the records cannot be used.
-pub async fn run(
+pub async fn load(
     config: Config,
     data_dir: PathBuf,
     what: What,
@@ -133,9 +168,17 @@ pub async fn run(
     let signals = Signals::watch().map_err(|error| Failure::Running(error.into()))?;
     let dir = DataDir::open(&data_dir).map_err(Failure::Usage)?;
     let records = open_records(&config, &dir, Group::Owner).await.map_err(Failure::Unreachable)?;
-    let shown = Shown::new(lines.size());
+    let shown = Shown::new(lines.size(), " of the file");
     let how = Load { dry_run: options.dry_run, go_on: options.go_on };
-    let done = import::load(&records, lines, how, &mut report, |at| shown.set(at), signals.came()).await;
+    let done = import::load(
+        &records,
+        lines,
+        how,
+        &mut report,
+        |at| shown.set(at.bytes, at.lines, &format!("{} lines", at.lines)),
+        signals.came(),
+    )
+    .await;
     shown.clear();
     records.close().await;
     let summary = done.map_err(|failure| Failure::Running(failure.into()))?;
@@ -177,10 +220,12 @@ struct Shown {
     bar: Option<ProgressBar>,
     said: std::cell::Cell<u64>,
     size: u64,
+    /// What a line says the percentage is of.
+    whole: &'static str,
 }
 
 impl Shown {
-    fn new(size: u64) -> Self {
+    fn new(size: u64, whole: &'static str) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(size);
             if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent:>3} %  {msg}  {eta} left") {
@@ -189,17 +234,18 @@ impl Shown {
             bar.enable_steady_tick(Duration::from_millis(250));
             bar
         });
-        Self { bar, said: std::cell::Cell::new(0), size }
+        Self { bar, said: std::cell::Cell::new(0), size, whole }
     }
 
-    fn set(&self, at: Progress) {
+    /// `position` is how much of the size is done, `count` what lines are counted in.
+    fn set(&self, position: u64, count: u64, message: &str) {
         if let Some(bar) = &self.bar {
-            bar.set_position(at.bytes);
-            bar.set_message(format!("{} lines", at.lines));
-        } else if at.lines / SAY_EVERY > self.said.get() {
-            self.said.set(at.lines / SAY_EVERY);
-            let percent = at.bytes.saturating_mul(100).checked_div(self.size).unwrap_or(100);
-            eprintln!("{} lines, {percent} % of the file", at.lines);
+            bar.set_position(position);
+            bar.set_message(message.to_owned());
+        } else if count / SAY_EVERY > self.said.get() {
+            self.said.set(count / SAY_EVERY);
+            let percent = position.saturating_mul(100).checked_div(self.size).unwrap_or(100);
+            eprintln!("{message}, {percent} %{}", self.whole);
         }
     }
 

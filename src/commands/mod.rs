@@ -19,6 +19,7 @@ pub mod audit;
 pub mod explain;
 pub mod import;
 pub mod keys;
+pub mod limits;
 pub mod manifest;
 pub mod migrate;
 pub mod playground;
@@ -109,21 +110,22 @@ enum Command {
         #[command(subcommand)]
         action: staff::Action,
     },
-    /// Load customers, staff or sales from a CSV file (UTF-8 or Shift_JIS)
+    /// Above which amount a sale needs a manager, for each department
+    ///
+    /// Example: sales-concierge limits set --department Wholesale --yen 1000000
+    Limits {
+        /// Where the records are
+        #[arg(long, default_value = "data", value_name = "DIR", global = true)]
+        data_dir: PathBuf,
+        #[command(subcommand)]
+        action: limits::Action,
+    },
+    /// Load customers, staff or sales from a CSV file (UTF-8 or Shift_JIS), or move all records into PostgreSQL
     ///
     /// Example: sales-concierge import sales 売上.csv --dry-run --report bad-lines.csv
-    Import {
-        /// What the file holds
-        #[arg(value_enum)]
-        kind: import::What,
-        /// The file; its first line names the columns
-        file: PathBuf,
-        #[command(flatten)]
-        options: import::Options,
-        /// Where the embedded records are
-        #[arg(long, default_value = "data", value_name = "DIR")]
-        data_dir: PathBuf,
-    },
+    /// Example: DATABASE_URL=postgres://… sales-concierge import --from data
+    #[command(verbatim_doc_comment)]
+    Import(import::Import),
     /// Show how dates, amounts and quantities in sentences are read (standard input, one per line)
     ///
     /// Example: echo "先週火曜かぼちゃ4個600円" | sales-concierge read --today 2026-12-02 --zone Asia/Tokyo
@@ -236,9 +238,13 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
             config.check_stores()?;
             block_on(0, staff::run(config, data_dir, action))
         }
-        Command::Import { kind, file, options, data_dir } => {
+        Command::Limits { data_dir, action } => {
             config.check_stores()?;
-            block_on(0, import::run(config, data_dir, kind, file, options))
+            block_on(0, limits::run(config, data_dir, action))
+        }
+        Command::Import(import) => {
+            config.check_stores()?;
+            block_on(0, import::run(config, import))
         }
         Command::Read { today, zone, purpose, fiscal_start } => {
             let clock = Clock::system();

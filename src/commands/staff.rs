@@ -3,18 +3,36 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use serde_json::{Value, json};
 
 use crate::app::{DataDir, open_records};
-use crate::commands::Failure;
+use crate::audit::{self as trail, Entry};
+use crate::commands::{Failure, import};
 use crate::config::Config;
-use crate::domain::{Person, Role};
-use crate::records::Records;
+use crate::domain::{Person, Risk, Role};
 use crate::records::postgres::Group;
+use crate::records::{Records, Tx};
 use crate::staff::{self, Staff};
 
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Action {
+    #[command(flatten)]
+    /// With single records.
+    Single(Single),
+    /// Load a CSV file, as `import staff` does
+    Import {
+        /// The file; its first line names the columns
+        file: PathBuf,
+        /// How it is read
+        #[command(flatten)]
+        options: import::Options,
+    },
+}
+
+/// What to do with single records.
+#[derive(Debug, Subcommand)]
+pub enum Single {
     /// Give a Slack user a role, or change it
     Add {
         /// The Slack workspace, T…
@@ -59,6 +77,12 @@ fn role(text: &str) -> Result<Role, String> {
 /// # Errors
 /// When the records cannot be used, or nobody of that name is there.
 pub async fn run(config: Config, data_dir: PathBuf, action: Action) -> Result<(), Failure> {
+    let action = match action {
+        Action::Single(action) => action,
+        Action::Import { file, options } => {
+            return import::load(config, data_dir, import::What::Staff, file, options).await;
+        }
+    };
     let dir = DataDir::open(&data_dir).map_err(Failure::Usage)?;
     let records = open_records(&config, &dir, Group::Owner).await.map_err(Failure::Unreachable)?;
     let done = carry_out(&records, action).await;
@@ -66,10 +90,17 @@ pub async fn run(config: Config, data_dir: PathBuf, action: Action) -> Result<()
     done
 }
 
-async fn carry_out(records: &Records, action: Action) -> Result<(), Failure> {
+/// Who has which rights since when is the first question of an auditor.
+async fn audit(tx: &mut Tx, event: &'static str, person: &Person, detail: Value) -> Result<(), sqlx::Error> {
+    let entry =
+        Entry { actor: "staff", on_behalf: person, event, tool: None, risk: Risk::High, proposal: None, detail };
+    trail::append(tx, entry).await
+}
+
+async fn carry_out(records: &Records, action: Single) -> Result<(), Failure> {
     let failed = |error: sqlx::Error| Failure::Running(anyhow::Error::new(error).context("the records do not answer"));
     match action {
-        Action::Add { team, user, role, department, name } => {
+        Single::Add { team, user, role, department, name } => {
             let record = Staff {
                 display_name: name.unwrap_or_else(|| user.clone()),
                 person: Person::new(team, user),
@@ -79,13 +110,18 @@ async fn carry_out(records: &Records, action: Action) -> Result<(), Failure> {
             };
             let mut tx = records.begin_durable().await.map_err(failed)?;
             staff::put(&mut tx, &record).await.map_err(failed)?;
+            let detail = json!({ "role": role, "departments": record.departments });
+            audit(&mut tx, "staff_put", &record.person, detail).await.map_err(failed)?;
             tx.commit().await.map_err(failed)?;
             println!("{} is {}", record.person.subject(), role.code());
         }
-        Action::Remove { team, user } => {
+        Single::Remove { team, user } => {
             let person = Person::new(team, user);
             let mut tx = records.begin_durable().await.map_err(failed)?;
             let found = staff::set_active(&mut tx, &person, false).await.map_err(failed)?;
+            if found {
+                audit(&mut tx, "staff_removed", &person, json!({})).await.map_err(failed)?;
+            }
             tx.commit().await.map_err(failed)?;
             if !found {
                 return Err(Failure::Usage(anyhow::anyhow!(
@@ -95,7 +131,7 @@ async fn carry_out(records: &Records, action: Action) -> Result<(), Failure> {
             }
             println!("{} has no rights any more", person.subject());
         }
-        Action::List { json } => {
+        Single::List { json } => {
             for s in staff::list(records.read()).await.map_err(failed)? {
                 if json {
                     let line = serde_json::json!({

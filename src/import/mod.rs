@@ -1,20 +1,25 @@
-//! Loading customers, staff and sales from CSV files, as spreadsheets and other systems write them.
+//! Loading customers, staff and sales from CSV files, as spreadsheets and other systems write them, and moving everything
+//! from the embedded file into a database ([`moving`]).
 //!
-//! What it promises: a value is read or refused, never guessed; what is refused is reported with its line, its column
+//! What loading promises: a value is read or refused, never guessed; what is refused is reported with its line, its column
 //! and what to do; a file is loaded in one transaction, whole or (on request) without its bad lines; loading the same
 //! file again changes nothing. A file is streamed: memory does not grow with its length.
 
+mod content;
 mod encoding;
 mod fields;
 mod header;
 mod lines;
 mod load;
+pub mod moving;
 mod postgres;
 mod report;
 mod rows;
 mod sqlite;
 mod store;
+mod tables;
 
+pub use self::content::Content;
 pub use self::encoding::{Encoding, EncodingChoice};
 pub use self::header::{Column, Mapping};
 pub use self::lines::{Lines, Options, Problem, Record};

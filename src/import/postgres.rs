@@ -2,18 +2,81 @@
 //!
 //! Sales come by COPY into a temporary table, a few thousand at a time, and go from there into theirs with one
 //! statement: COPY itself is not allowed into a table with row security, and the totals are kept once for each statement.
+//! Into a table that has no rows yet they go straight, and what a row costs beyond itself is paid once at the end: see
+//! [`FirstLoad`].
 
 use std::collections::HashMap;
 
-use sqlx::Row as _;
 use sqlx::postgres::PgConnection;
+use sqlx::{AssertSqlSafe, Row as _};
 
 use super::Kind;
 use super::rows::Sale;
 use super::store::{Existing, StoredCustomer};
 
+/// A load into sales without rows. Until it ends, in the same transaction and under a lock that lets nobody else see the
+/// table, there are no indexes but the key's, no foreign key, no row security for the owner, and no totals.
+pub(super) struct FirstLoad {
+    /// Statements that bring back what the load took away.
+    restore: Vec<String>,
+}
+
+impl FirstLoad {
+    /// `None` where the table has rows.
+    async fn begin(db: &mut PgConnection) -> Result<Option<Self>, sqlx::Error> {
+        let has_rows = "SELECT EXISTS (SELECT FROM sales)";
+        if sqlx::query_scalar(has_rows).fetch_one(&mut *db).await? {
+            return Ok(None);
+        }
+        sqlx::raw_sql("LOCK TABLE sales IN ACCESS EXCLUSIVE MODE").execute(&mut *db).await?;
+        if sqlx::query_scalar(has_rows).fetch_one(&mut *db).await? {
+            return Ok(None);
+        }
+        // From the catalog, so that the migrations alone say what there is.
+        let parts = sqlx::query(
+            "SELECT format('ALTER TABLE sales DROP CONSTRAINT %I', conname),
+                    format('ALTER TABLE sales ADD CONSTRAINT %I %s', conname, pg_get_constraintdef(oid))
+             FROM pg_constraint WHERE conrelid = 'sales'::regclass AND contype = 'f'
+             UNION ALL
+             SELECT format('DROP INDEX %s', indexrelid::regclass), pg_get_indexdef(indexrelid)
+             FROM pg_index WHERE indrelid = 'sales'::regclass AND NOT indisprimary",
+        )
+        .fetch_all(&mut *db)
+        .await?;
+        let mut take_away = String::from(
+            "SET LOCAL maintenance_work_mem = '256MB';
+             ALTER TABLE sales NO FORCE ROW LEVEL SECURITY, DISABLE TRIGGER sales_daily_after_insert;",
+        );
+        let mut restore = vec![
+            "ALTER TABLE sales FORCE ROW LEVEL SECURITY, ENABLE TRIGGER sales_daily_after_insert".to_owned(),
+            "INSERT INTO sales_daily (department, sales_date, shard, count, total)
+             SELECT department, sales_date, 0, count(*), sum(price) FROM sales WHERE cancelled_at IS NULL GROUP BY 1, 2"
+                .to_owned(),
+        ];
+        for part in &parts {
+            take_away += part.try_get(0)?;
+            take_away.push(';');
+            restore.push(part.try_get(1)?);
+        }
+        sqlx::raw_sql(AssertSqlSafe(take_away)).execute(&mut *db).await?;
+        Ok(Some(Self { restore }))
+    }
+
+    /// Brings everything back; the database checks the rows against the foreign key once more.
+    pub(super) async fn end(self, db: &mut PgConnection) -> Result<(), sqlx::Error> {
+        for statement in self.restore {
+            sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut *db).await?;
+        }
+        Ok(())
+    }
+}
+
 /// Settings and tables of the transaction.
-pub(super) async fn prepare(db: &mut PgConnection, kind: Kind, dry_run: bool) -> Result<(), sqlx::Error> {
+pub(super) async fn prepare(
+    db: &mut PgConnection,
+    kind: Kind,
+    dry_run: bool,
+) -> Result<Option<FirstLoad>, sqlx::Error> {
     // The limits of the program's everyday statements are not those of a load. Keys are looked up by the thousand, for
     // which the planner would rather read the whole table.
     sqlx::raw_sql(
@@ -29,9 +92,12 @@ pub(super) async fn prepare(db: &mut PgConnection, kind: Kind, dry_run: bool) ->
             "CREATE TEMPORARY TABLE import_sales (code_sales text, code_customer text, department text, sales_date date,
                  products text, price bigint, registered_by text) ON COMMIT DROP"
         };
-        sqlx::raw_sql(sql).execute(db).await?;
+        sqlx::raw_sql(sql).execute(&mut *db).await?;
+        if !dry_run {
+            return FirstLoad::begin(db).await;
+        }
     }
-    Ok(())
+    Ok(None)
 }
 
 pub(super) async fn customers(
@@ -145,7 +211,13 @@ pub(super) async fn remember_sales(db: &mut PgConnection, sales: &[Sale]) -> Res
     sqlx::query("INSERT INTO import_seen SELECT unnest($1::text[])").bind(codes).execute(db).await.map(drop)
 }
 
-pub(super) async fn insert_sales(db: &mut PgConnection, sales: &[Sale], began: i64) -> Result<(), sqlx::Error> {
+/// `straight`: into the table itself, which a [`FirstLoad`] has made ready.
+pub(super) async fn insert_sales(
+    db: &mut PgConnection,
+    sales: &[Sale],
+    began: i64,
+    straight: bool,
+) -> Result<(), sqlx::Error> {
     let mut text = String::with_capacity(sales.len() * 128);
     for sale in sales {
         for field in [&sale.code, &sale.customer, &*sale.department] {
@@ -159,7 +231,21 @@ pub(super) async fn insert_sales(db: &mut PgConnection, sales: &[Sale], began: i
         text.push_str(&sale.price.to_string());
         text.push('\t');
         field_into(&mut text, &sale.registered_by);
+        if straight {
+            text.push_str("\timport\t");
+            text.push_str(&began.to_string());
+        }
         text.push('\n');
+    }
+    if straight {
+        let mut copy = db
+            .copy_in_raw(
+                "COPY sales (code_sales, code_customer, department, sales_date, products, price, registered_by, origin,
+                             registered_at) FROM STDIN",
+            )
+            .await?;
+        copy.send(text.as_bytes()).await?;
+        return as_many(copy.finish().await?, sales);
     }
     sqlx::raw_sql("TRUNCATE import_sales").execute(&mut *db).await?;
     let mut copy = db.copy_in_raw("COPY import_sales FROM STDIN").await?;
@@ -174,7 +260,11 @@ pub(super) async fn insert_sales(db: &mut PgConnection, sales: &[Sale], began: i
     .bind(began)
     .execute(db)
     .await?;
-    if done.rows_affected() == sales.len() as u64 {
+    as_many(done.rows_affected(), sales)
+}
+
+fn as_many(stored: u64, sales: &[Sale]) -> Result<(), sqlx::Error> {
+    if stored == sales.len() as u64 {
         Ok(())
     } else {
         Err(sqlx::Error::Protocol("the database stored another number of rows than it was sent".into()))
@@ -182,7 +272,7 @@ pub(super) async fn insert_sales(db: &mut PgConnection, sales: &[Sale], began: i
 }
 
 /// As COPY's text format wants it.
-fn field_into(text: &mut String, field: &str) {
+pub(super) fn field_into(text: &mut String, field: &str) {
     for c in field.chars() {
         match c {
             '\\' => text.push_str("\\\\"),

@@ -57,20 +57,19 @@ pub(super) struct Store {
     began: i64,
     /// On SQLite: the last row of the sales before this run.
     last_row: i64,
+    /// On PostgreSQL: what is paid at the end where there were no sales.
+    first_load: Option<postgres::FirstLoad>,
 }
 
 impl Store {
     pub async fn begin(records: &Records, kind: Kind, dry_run: bool) -> Result<Self, sqlx::Error> {
         let mut tx = records.begin_durable().await?;
-        let last_row = match &mut tx {
-            Tx::Sqlite(tx) => sqlite::last_row(tx).await?,
-            Tx::Postgres(tx) => {
-                postgres::prepare(tx, kind, dry_run).await?;
-                0
-            }
+        let (last_row, first_load) = match &mut tx {
+            Tx::Sqlite(tx) => (sqlite::last_row(tx).await?, None),
+            Tx::Postgres(tx) => (0, postgres::prepare(tx, kind, dry_run).await?),
         };
         let began = records::now_ms(&mut tx).await?;
-        Ok(Self { tx, dry_run, began, last_row })
+        Ok(Self { tx, dry_run, began, last_row, first_load })
     }
 
     /// What the lines of a file of `kind` are checked against.
@@ -180,7 +179,7 @@ impl Store {
         match &mut self.tx {
             Tx::Sqlite(tx) => sqlite::insert_sales(tx, &rows, self.began).await?,
             Tx::Postgres(tx) if self.dry_run => postgres::remember_sales(tx, &rows).await?,
-            Tx::Postgres(tx) => postgres::insert_sales(tx, &rows, self.began).await?,
+            Tx::Postgres(tx) => postgres::insert_sales(tx, &rows, self.began, self.first_load.is_some()).await?,
         }
         Ok(put)
     }
@@ -214,6 +213,9 @@ impl Store {
     pub async fn commit(mut self, kind: Kind, put: &Put) -> Result<Option<i64>, sqlx::Error> {
         if self.dry_run {
             return Ok(None);
+        }
+        if let (Some(first), Tx::Postgres(tx)) = (self.first_load.take(), &mut self.tx) {
+            first.end(tx).await?;
         }
         let detail = json!({
             "kind": kind.word(), "inserted": put.inserted, "updated": put.updated, "unchanged": put.unchanged,

@@ -177,6 +177,15 @@ async fn arguments_the_server_refuses_in_words_are_an_error_the_model_can_read()
     assert_eq!((output.is_error, output.code()), (true, Some("invalid_arguments")));
 }
 
+/// The words may come from a gateway that lost the answer to a write that was carried out.
+#[tokio::test]
+async fn of_a_write_an_answer_in_words_tells_no_outcome() {
+    let refuse = || CallToolResult::error(vec![rmcp::model::ContentBlock::text("upstream timed out")]);
+    let mcp = Fake::new(move |_, _| Answer::Raw(refuse())).connect(SHORT).await;
+    let outcome = mcp.call(write().await, &hana(), Some("token".into())).await;
+    assert!(matches!(outcome, Err(McpError::Protocol(_))), "{outcome:?}");
+}
+
 #[tokio::test]
 async fn calls_run_side_by_side_on_one_connection() {
     let fake = Fake::new(|tool, _| match tool {

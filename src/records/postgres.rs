@@ -3,6 +3,7 @@
 use std::str::FromStr as _;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use serde::Deserialize;
 use sqlx::migrate::{Migrate as _, MigrateError, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
@@ -125,7 +126,7 @@ pub fn pool(settings: &Settings, group: Group, synced: Synced) -> Result<PgPool,
         .statement_cache_capacity(128);
     Ok(PgPoolOptions::new()
         .max_connections(settings.max_connections)
-        .acquire_timeout(Duration::from_secs(5))
+        .acquire_timeout(timeout / 2)
         // Testing a connection before each use would double a short statement; one that was just used is taken to live.
         .test_before_acquire(false)
         .before_acquire(|connection, about| {
@@ -137,6 +138,26 @@ pub fn pool(settings: &Settings, group: Group, synced: Synced) -> Result<PgPool,
             })
         })
         .connect_lazy_with(options))
+}
+
+/// Carries a statement out on a connection of the pool, and waits half as long again as the database itself would let it
+/// run. A connection that has not answered by then is closed: it may never answer, and kept it would hold its place in the
+/// pool for as long as the network cares.
+///
+/// # Errors
+/// When the database does not answer or refuses.
+pub async fn within<T>(
+    pool: &PgPool,
+    statement: impl for<'c> FnOnce(&'c mut PgConnection) -> BoxFuture<'c, Result<T, sqlx::Error>>,
+) -> Result<T, sqlx::Error> {
+    let mut connection = pool.acquire().await?;
+    // A connection is waited for half as long as a statement may take; see [`pool`].
+    let patience = pool.options().get_acquire_timeout() * 3;
+    if let Ok(done) = tokio::time::timeout(patience, statement(&mut connection)).await {
+        return done;
+    }
+    connection.close_on_drop();
+    Err(sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "the database did not answer in time")))
 }
 
 fn options(url: &Secret) -> Result<PgConnectOptions, sqlx::Error> {

@@ -10,7 +10,7 @@ use sqlx::postgres::{PgConnection, PgPool, PgRow};
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 use sqlx::{AssertSqlSafe, ColumnIndex, Decode, Postgres, Row as _, SqlSafeStr as _, SqlStr, Sqlite, Type};
 
-use super::Tx;
+use super::{Tx, postgres};
 
 /// What `now_ms()` is in SQLite, which knows no functions of ours.
 const SQLITE_NOW_MS: &str = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
@@ -172,7 +172,10 @@ macro_rules! carry_out {
         match $db.into().0 {
             Target::SqlitePool(db) => $query.sqlite().$method(db).await.map(Into::into).map_err(Into::into),
             Target::Sqlite(db) => $query.sqlite().$method(db).await.map(Into::into).map_err(Into::into),
-            Target::PostgresPool(db) => $query.postgres().$method(db).await.map(Into::into).map_err(Into::into),
+            Target::PostgresPool(db) => {
+                let query = $query.postgres();
+                postgres::within(db, |db| Box::pin(query.$method(db))).await.map(Into::into)
+            }
             Target::Postgres(db) => $query.postgres().$method(db).await.map(Into::into).map_err(Into::into),
         }
     };

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::Range;
+use crate::domain::ProposalId;
+use crate::tokens::Approval;
 
 /// Why a call was refused. The names are a contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -76,11 +78,13 @@ impl Code {
 pub(super) struct Refusal {
     pub code: Code,
     pub sentence: String,
+    /// The approval it was asked with, where that was good: for the audit, which tells it by proposal and digest.
+    pub approval: Option<(ProposalId, String)>,
 }
 
 impl Refusal {
     pub(super) fn new(code: Code, sentence: impl Into<String>) -> Self {
-        Self { code, sentence: sentence.into() }
+        Self { code, sentence: sentence.into(), approval: None }
     }
 
     pub(super) fn to_value(&self) -> Value {
@@ -95,6 +99,19 @@ pub(super) enum Failure {
     Refused(Refusal),
     /// The store did not answer: nobody knows the outcome.
     Store(sqlx::Error),
+}
+
+impl Failure {
+    /// The same, where it is a refusal, as one of a write that this approval asked for.
+    pub(super) fn under(self, approval: &Approval) -> Self {
+        match self {
+            Self::Refused(refusal) => {
+                let approval = Some((approval.proposal.clone(), approval.digest.clone()));
+                Self::Refused(Refusal { approval, ..refusal })
+            }
+            store @ Self::Store(_) => store,
+        }
+    }
 }
 
 impl From<Refusal> for Failure {

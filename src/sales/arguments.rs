@@ -3,7 +3,7 @@
 //!
 //! Nothing here says who asks: a field of that kind is an unknown argument and refuses the call.
 
-use chrono::NaiveDate;
+use chrono::{Datelike as _, NaiveDate};
 use jsonschema::Validator;
 use jsonschema::error::ValidationErrorKind;
 use schemars::JsonSchema;
@@ -187,6 +187,12 @@ pub(super) fn read<T: for<'de> Deserialize<'de>>(
     validator: &Validator,
     arguments: Map<String, Value>,
 ) -> Result<T, Refusal> {
+    // No name, code or text has it, PostgreSQL cannot store it, and what a database cannot read looks like one that is
+    // down.
+    if let Some((field, _)) = arguments.iter().find(|(_, value)| value.as_str().is_some_and(|text| text.contains('\0')))
+    {
+        return Err(Refusal::new(code_of(field), "The text holds control characters; send it without them."));
+    }
     let arguments = Value::Object(arguments);
     if let Some(error) = validator.iter_errors(&arguments).next() {
         let path = error.instance_path().as_str();
@@ -229,7 +235,8 @@ pub(super) fn plain(text: &str, code: Code) -> Result<(), Refusal> {
 
 /// A day of the calendar.
 pub(super) fn date(field: &str, text: &str) -> Result<NaiveDate, Refusal> {
-    NaiveDate::parse_from_str(text, "%Y-%m-%d").map_err(|_| {
+    // There is no year 0, and the engines would disagree about it.
+    NaiveDate::parse_from_str(text, "%Y-%m-%d").ok().filter(|day| day.year() > 0).ok_or_else(|| {
         Refusal::new(Code::InvalidDate, format!("{field} is not a day of the calendar; write it as YYYY-MM-DD."))
     })
 }

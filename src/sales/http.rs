@@ -15,7 +15,6 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use axum::serve::ListenerExt as _;
 use axum::{Json, Router};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
@@ -29,13 +28,15 @@ use super::server::Identity;
 use super::store::Store;
 use super::{ACTOR, Callers, ServerError, Settings, server};
 use crate::audit::{self, Entry};
-use crate::domain::{Clock, Person, Risk};
-use crate::records;
+use crate::domain::{Clock, Risk};
+use crate::listen;
 use crate::tokens::{Bearer, KeyError, TokenError, Verifier};
 
 const BODY_BYTES: usize = 1 << 20;
 /// Requests that are running at the signal to stop get this long.
 const DRAIN: Duration = Duration::from_secs(10);
+/// And the store after them: a statement whose request is gone is not waited for.
+const CLOSE: Duration = Duration::from_secs(2);
 /// Rows about refused bearers in a minute: enough to see an attack, too few to fill a disk.
 const REFUSALS_PER_MINUTE: u32 = 60;
 const METADATA: &str = "/.well-known/oauth-protected-resource";
@@ -86,28 +87,16 @@ pub async fn run_http(
     ready: impl FnOnce(SocketAddr),
     stop: CancellationToken,
 ) -> Result<(), ServerError> {
-    let store = Arc::new(Store::open(&settings.records, settings.rules()).await?);
+    let store = Arc::new(Store::open(&settings.records, settings.rules(), true).await?);
     let listener = TcpListener::bind(http.listen).await.map_err(|e| ServerError::Listen(http.listen, e))?;
     let address = listener.local_addr().map_err(|e| ServerError::Listen(http.listen, e))?;
     let router = router(Arc::clone(&store), &settings, &http, clock, address)?;
     ready(address);
-    // Answers are small: waiting to fill a packet would only delay them.
-    let listener = listener.tap_io(|stream| {
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "TCP_NODELAY not set");
-        }
-    });
-    let signal = stop.clone();
-    let serving = axum::serve(listener, router).with_graceful_shutdown(signal.cancelled_owned());
-    let served = tokio::select! {
-        served = serving.into_future() => served.map_err(ServerError::Serving),
-        () = async { stop.cancelled().await; tokio::time::sleep(DRAIN).await } => {
-            tracing::warn!("requests were still running when the server stopped");
-            Ok(())
-        }
-    };
-    store.close().await;
-    served
+    listen::serve(listener, router, stop, DRAIN).await;
+    if tokio::time::timeout(CLOSE, store.close()).await.is_err() {
+        tracing::warn!("a call was still running when the server stopped");
+    }
+    Ok(())
 }
 
 /// All routes. `address`: where it listens.
@@ -169,9 +158,8 @@ async fn metadata(State(edge): State<Arc<Edge>>) -> Json<Value> {
 }
 
 async fn ready(State(edge): State<Arc<Edge>>) -> (StatusCode, &'static str) {
-    let asked = records::query("SELECT 1").fetch_one(edge.store.quick());
-    match tokio::time::timeout(Duration::from_secs(2), asked).await {
-        Ok(Ok(_)) => (StatusCode::OK, "ready"),
+    match tokio::time::timeout(Duration::from_secs(2), edge.store.answers()).await {
+        Ok(Ok(())) => (StatusCode::OK, "ready"),
         _ => (StatusCode::SERVICE_UNAVAILABLE, "the store does not answer"),
     }
 }
@@ -233,10 +221,9 @@ impl Edge {
         metrics::counter!("tool_call_errors_total", "tool" => "none", "code" => code).increment(1);
         if self.refusals.check().is_ok() {
             let unrecorded = self.unrecorded.swap(0, Ordering::Relaxed);
-            let nobody = Person::new("unknown", "unknown");
             let entry = Entry {
                 actor: ACTOR,
-                on_behalf: &nobody,
+                on_behalf: &audit::nobody(),
                 event: "bearer_refused",
                 tool: None,
                 risk: Risk::Critical,

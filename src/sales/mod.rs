@@ -90,9 +90,6 @@ pub enum ServerError {
     /// The address cannot be used.
     #[error("{0} cannot be listened on; is another process using it?")]
     Listen(SocketAddr, #[source] std::io::Error),
-    /// The listener failed while serving.
-    #[error("the HTTP listener failed")]
-    Serving(#[source] std::io::Error),
     /// The task that serves the connection was lost.
     #[error("the MCP connection was lost")]
     Connection(#[from] tokio::task::JoinError),
@@ -110,7 +107,8 @@ impl ServerError {
 /// # Errors
 /// See [`ServerError`].
 pub async fn run_stdio(settings: Settings) -> Result<(), ServerError> {
-    let store = Arc::new(Store::open(&settings.records, settings.rules()).await?);
+    let writes = matches!(settings.callers, Callers::Tokens(_));
+    let store = Arc::new(Store::open(&settings.records, settings.rules(), writes).await?);
     let running = match serve(Arc::clone(&store), &settings, Clock::system(), stdio_pipes()).await {
         // Nothing was asked, nothing is wrong.
         Err(e) if e.is_gone_host() => return Ok(()),

@@ -33,6 +33,9 @@ use crate::tokens::{Approval, Bearer, META_APPROVAL, META_CALLER, TokenError, Ve
 /// Lists and texts are compiled in and the same for everyone; a client that keeps them longer only misses an upgrade.
 const FRESH_MS: u64 = 60_000;
 
+/// Characters of an unknown tool's name that the audit keeps.
+const NAME_KEPT: usize = 64;
+
 /// How the server knows whom a call is made for.
 pub(super) enum Identity {
     /// A caller token in the call's `_meta`: over standard input and output.
@@ -71,15 +74,15 @@ impl Server {
         let person = match self.caller(context, tool, &arguments) {
             Ok(person) => person,
             Err(refusal) => {
-                // Nobody is known to have called; the row says so.
-                let nobody = Person::new("unknown", "unknown");
-                self.audit(&nobody, tool, Risk::Critical, None, json!({ "code": refusal.code.name() })).await?;
+                self.audit(&audit::nobody(), tool, Risk::Critical, None, json!({ "code": refusal.code.name() }))
+                    .await?;
                 return Ok(CallToolResult::structured_error(refusal.to_value()));
             }
         };
         match self.run(definition, arguments, &person, approval).await {
             Ok(Answered { data, proposal, audited }) => {
-                if !audited {
+                let written = audited || (Risk::of(tool) == Risk::Low && self.store.audits_answers());
+                if !written {
                     let detail = json!({ "count": data.get("count"), "repeated": data.get("repeated") });
                     self.audit(&person, tool, Risk::of(tool), proposal.as_ref(), detail).await?;
                 }
@@ -90,7 +93,9 @@ impl Server {
                     Code::ApprovalInvalid | Code::ApprovalMismatch => Risk::Critical,
                     _ => Risk::of(tool).max(Risk::Medium),
                 };
-                self.audit(&person, tool, risk, None, json!({ "code": refusal.code.name() })).await?;
+                let (proposal, digest) = refusal.approval.as_ref().map(|(id, digest)| (id, digest.as_str())).unzip();
+                let detail = audit::with(json!({ "code": refusal.code.name() }), "digest", digest);
+                self.audit(&person, tool, risk, proposal, detail).await?;
                 Ok(CallToolResult::structured_error(refusal.to_value()))
             }
             Err(Failure::Store(error)) => Err(error),
@@ -171,7 +176,7 @@ impl Server {
                 let approval = self.approval(person, approval).await?;
                 let AddSale { code_customer, products, price, .. } = args;
                 let new = NewSale { code_customer, products, price, date };
-                let done = self.store.add_sale(&approval, &new).await?;
+                let done = self.store.add_sale(&approval, &new).await.map_err(|f| f.under(&approval))?;
                 write_answer(&done, done.repeated, approval)
             }
             Name::CancelSale => {
@@ -179,7 +184,7 @@ impl Server {
                 arguments::plain(&reason, Code::InvalidArguments)?;
                 let approval = self.approval(person, approval).await?;
                 let new = Cancellation { code_sales, reason };
-                let done = self.store.cancel_sale(&approval, &new).await?;
+                let done = self.store.cancel_sale(&approval, &new).await.map_err(|f| f.under(&approval))?;
                 write_answer(&done, done.repeated, approval)
             }
         }
@@ -272,11 +277,20 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let definition = self
-            .catalogue
-            .find(&request.name)
-            .ok_or_else(|| ErrorData::invalid_params("there is no tool of this name", None))?;
-        let work = self.call(definition, request.arguments.unwrap_or_default(), &context);
+        let arguments = request.arguments.unwrap_or_default();
+        let Some(definition) = self.catalogue.find(&request.name) else {
+            let person = self.caller(&context, &request.name, &arguments).unwrap_or_else(|_| audit::nobody());
+            let name: String = request.name.chars().take(NAME_KEPT).collect();
+            let detail = json!({ "code": "unknown_tool" });
+            if let Err(error) = self.audit(&person, &name, Risk::Critical, None, detail).await {
+                tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    "the call of an unknown tool is not in the audit"
+                );
+            }
+            return Err(ErrorData::invalid_params("there is no tool of this name", None));
+        };
+        let work = self.call(definition, arguments, &context);
         guarded(definition.name.as_str(), work).await.map(Into::into)
     }
 

@@ -12,7 +12,7 @@ use super::arguments::{GetCustomers, GetSales, ListRegistrations, Range, Summari
 use super::{postgres, search_form, sqlite};
 use crate::domain::{Person, Role};
 use crate::records::postgres::Group;
-use crate::records::{Db, OpenError, Records, Source};
+use crate::records::{self, Db, OpenError, Records, Source};
 use crate::staff::{self, Staff};
 use crate::tokens::Approval;
 
@@ -47,12 +47,17 @@ pub(super) enum Store {
 }
 
 impl Store {
-    /// Opens the store of record for reads and writes of sales.
-    pub(super) async fn open(source: &Source, rules: Rules) -> Result<Self, OpenError> {
+    /// Opens the store of record for reads and writes of sales. `writes`: whether a login that cannot write is an error
+    /// now, and not at the first sale.
+    pub(super) async fn open(source: &Source, rules: Rules, writes: bool) -> Result<Self, OpenError> {
         Ok(match (Records::open(source, Group::Reader).await?, source) {
             (Records::Sqlite(records), _) => Self::Sqlite(sqlite::Sales::new(records, rules).await?),
             (Records::Postgres(records), Source::Postgres(settings)) => {
-                Self::Postgres(postgres::Sales::new(records, settings, rules)?)
+                let sales = postgres::Sales::new(records, settings, rules)?;
+                if writes {
+                    sales.can_write().await?;
+                }
+                Self::Postgres(sales)
             }
             (Records::Postgres(_), Source::File(_)) => return Err(OpenError::Schema),
         })
@@ -64,6 +69,20 @@ impl Store {
             Self::Sqlite(s) => s.records.quick().into(),
             Self::Postgres(p) => (&p.records.quick).into(),
         }
+    }
+
+    /// Whether reads and writes would find the store.
+    pub(super) async fn answers(&self) -> Result<(), sqlx::Error> {
+        records::query("SELECT 1").fetch_one(self.quick()).await?;
+        match self {
+            Self::Sqlite(_) => Ok(()),
+            Self::Postgres(p) => p.can_write().await,
+        }
+    }
+
+    /// Whether an answer to a read comes with its audit row written.
+    pub(super) fn audits_answers(&self) -> bool {
+        matches!(self, Self::Postgres(_))
     }
 
     pub(super) async fn close(&self) {
@@ -164,6 +183,16 @@ pub(super) fn no_access() -> Failure {
 
 pub(super) fn may_not_write() -> Failure {
     Refusal::new(Code::NotAllowed, "This person may not write sales.").into()
+}
+
+pub(super) fn not_own_sale() -> Failure {
+    let sentence = "Only a manager may cancel a sale that another person registered.";
+    Refusal::new(Code::NotAllowed, sentence).into()
+}
+
+pub(super) fn too_late_to_cancel() -> Failure {
+    let sentence = "The time to cancel an own registration is over; a manager may still cancel it.";
+    Refusal::new(Code::NotAllowed, sentence).into()
 }
 
 pub(super) fn unknown_customer() -> Failure {

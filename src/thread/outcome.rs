@@ -13,13 +13,11 @@ pub fn is_refusal(code: &str) -> bool {
         "customer_not_found"
             | "sale_not_found"
             | "already_cancelled"
-            | "undo_window_over"
             | "not_allowed"
             | "invalid_date"
             | "invalid_price"
             | "invalid_products"
             | "invalid_arguments"
-            | "invalid_reason"
             | "approval_mismatch"
     )
 }

@@ -6,6 +6,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::domain::Yen;
 
+mod mutated;
+
 const SEED_A: [u8; 32] = [7; 32];
 const SEED_B: [u8; 32] = [8; 32];
 

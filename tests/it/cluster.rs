@@ -1,7 +1,6 @@
 //! Several bots, each with its own work file, on one PostgreSQL database.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 
 use sales_concierge::domain::{
@@ -15,12 +14,13 @@ use sales_concierge::records::{self, Records};
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
+use crate::harness::database::Cluster;
 use crate::harness::desk::{clerk, is_continuation, proposal};
 use crate::harness::raw::{FORM, INTERACTIONS, dm_of, form};
 use crate::harness::{AOKI, Options, PATIENCE, Place, Rig, Say, file, today};
 
 /// The people and customers of the sample farm.
-async fn furnish(admin: &PgPool) {
+pub async fn furnish(admin: &PgPool) {
     let dir = tempfile::tempdir().expect("a folder");
     let sample = file(&dir.path().join("records.sqlite")).await;
     sample::load(&sample, today()).await.expect("sample data");
@@ -306,24 +306,10 @@ async fn i02_presses_on_three_bots_at_once_make_one_sale_for_each_card() {
     records.close().await;
 }
 
-/// A cluster of the test's own, which it may kill.
-struct Cluster(tempfile::TempDir);
-
-impl Cluster {
-    async fn run(&self, command: &str) -> String {
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/postgres");
-        let output = tokio::process::Command::new(script).arg(command).arg(self.0.path().join("cluster")).output();
-        let output = output.await.expect("scripts/postgres runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).expect("an address").trim().to_owned()
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_asked_and_pressed_while_the_database_is_away_is_done_once_when_it_is_back() {
-    let dir = tempfile::Builder::new().permissions(std::fs::Permissions::from_mode(0o755)).tempdir().expect("a folder");
-    let cluster = Cluster(dir);
-    let url = cluster.run("start").await;
+    let cluster = Cluster::start().await;
+    let url = cluster.url.clone();
     records::postgres::migrate(&Secret::new(url.clone())).await.expect("migrated");
     let admin = PgPool::connect(&url).await.expect("the cluster answers");
     furnish(&admin).await;
@@ -334,10 +320,10 @@ async fn what_is_asked_and_pressed_while_the_database_is_away_is_done_once_when_
     // `wal_writer_delay`; a database that dies before forgets it, and the card is posted again.
     tokio::time::sleep(Duration::from_millis(1_000)).await;
     // Everybody's connections are dead afterwards, and nobody is told.
-    cluster.run("kill").await;
+    cluster.kill().await;
     let away = rig.dm(AOKI, "登録 0002 かぼちゃ5個 700").await;
     assert!(rig.confirm(AOKI, &card).await.warning, "the press cannot be stored, and its person sees that");
-    cluster.run("start").await;
+    cluster.revive().await;
     let second = rig.card(&away).await;
     // Whoever pressed meanwhile was warned, and presses again.
     assert_eq!(rig.confirm(AOKI, &card).await.status, Some(200));
@@ -347,5 +333,4 @@ async fn what_is_asked_and_pressed_while_the_database_is_away_is_done_once_when_
     let admin = PgPool::connect(&url).await.expect("the cluster answers");
     assert_eq!(count(&admin, "SELECT count(*) FROM sales").await, 2);
     drop(rig);
-    cluster.run("stop").await;
 }

@@ -160,6 +160,69 @@ async fn files_of_either_character_set_are_loaded_and_loading_them_again_changes
     }
 }
 
+/// A load into a table without sales takes its indexes and keys away while it runs.
+#[tokio::test]
+async fn the_first_load_and_a_later_one_leave_the_table_as_they_found_it() {
+    let [_, place] = Place::both().await;
+    place.stock().await;
+    let shape = async || {
+        let mut shape = place
+            .rows("SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = 'sales'::regclass ORDER BY 1")
+            .await;
+        shape.extend(place.rows("SELECT conname || pg_get_constraintdef(oid) || convalidated FROM pg_constraint WHERE conrelid = 'sales'::regclass ORDER BY 1").await);
+        shape.extend(place.rows("SELECT tgname || tgenabled::text FROM pg_trigger WHERE tgrelid = 'sales'::regclass AND NOT tgisinternal ORDER BY 1").await);
+        shape.extend(
+            place
+                .rows("SELECT relrowsecurity::text || relforcerowsecurity FROM pg_class WHERE oid = 'sales'::regclass")
+                .await,
+        );
+        shape
+    };
+    let totals = async || {
+        place.rows("SELECT sales_date || department || sum(count) || ' ' || sum(total) FROM sales_daily GROUP BY sales_date, department ORDER BY 1").await
+    };
+    let recount = async || {
+        place.rows("SELECT sales_date || department || count(*) || ' ' || sum(price) FROM sales GROUP BY sales_date, department ORDER BY 1").await
+    };
+    let before = shape().await;
+    assert!(before.len() > 15, "{before:?}");
+    let header = "伝票番号,得意先コード,売上日,品名,金額\n";
+    for (name, lines) in [
+        ("first.csv", "A-1,0001,2026-11-03,桃,100\nA-2,0016,2026-11-03,桃,50\nA-3,0001,2026-11-03,梨,7\n"),
+        ("second.csv", "A-3,0001,2026-11-03,梨,7\nA-4,0001,2026-11-03,梨,1000\n"),
+    ] {
+        let file = place.file(name, format!("{header}{lines}"));
+        let (code, said) = place.json("sales", &file, &[]).await;
+        assert_eq!(code, 0, "{said}");
+        assert_eq!(shape().await, before, "{name}");
+        assert_eq!(totals().await, recount().await, "{name}");
+    }
+    assert_eq!(totals().await, ["2026-11-03果物1 50", "2026-11-03野菜3 1107"]);
+    let twice = place.file("twice.csv", format!("{header}B-1,0001,2026-11-03,桃,100\nB-1,0016,2026-11-03,桃,50\n"));
+    assert_eq!(place.json("sales", &twice, &[]).await.0, 1, "a number twice in one file");
+    assert_eq!(shape().await, before);
+}
+
+#[tokio::test]
+async fn staff_import_loads_what_import_staff_loads() {
+    for place in Place::both().await {
+        place.stock().await;
+        let file = place.file(
+            "staff.csv",
+            "team,user,氏名,権限,部門\nT0MIHON,U0AOKI,青木,マネージャー,野菜\nT0MIHON,U0MIHON,見本,viewer,果物\n",
+        );
+        let command = place.command("staff", &file, &["--json"]);
+        let mut other = Command::new(env!("CARGO_BIN_EXE_sales-concierge"));
+        other.args(["staff", "import"]).args(command.as_std().get_args().skip(2)).current_dir(place.dir.path());
+        other.env_clear().envs(place.database.iter().map(|d| ("DATABASE_URL", d.url())));
+        let output = other.output().await.expect("it runs");
+        let said: Value = serde_json::from_slice(&output.stdout).expect("one object");
+        assert_eq!((&said["new"], &said["changed"], &said["written"]), (&json!(1), &json!(1), &json!(true)), "{said}");
+        let staff = place.rows("SELECT \"user\" || ' ' || role FROM staff ORDER BY 1").await;
+        assert_eq!(staff, ["U0AOKI manager", "U0MIHON viewer"]);
+    }
+}
+
 #[tokio::test]
 async fn a_bad_line_keeps_the_whole_file_out_unless_told_otherwise_and_is_reported() {
     for place in Place::both().await {

@@ -21,6 +21,12 @@ mod crash;
 #[cfg(feature = "failpoints")]
 mod http_server;
 mod invariants;
+#[cfg(feature = "failpoints")]
+mod limits;
+#[cfg(feature = "failpoints")]
+mod moving;
+#[cfg(feature = "failpoints")]
+mod outage;
 mod page;
 mod playground;
 mod read;
@@ -28,3 +34,5 @@ mod refusals;
 mod slack_edge;
 mod startup;
 mod tidy;
+#[cfg(feature = "failpoints")]
+mod tokens;

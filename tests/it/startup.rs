@@ -114,7 +114,7 @@ async fn what_the_bot_keeps_is_its_owners_alone() {
 async fn a_wrong_configuration_ends_with_2_and_all_faults_and_without_a_secret() {
     let dir = tempfile::tempdir().expect("a folder");
     let with = |more: &[(&'static str, &'static str)]| COMPLETE.into_iter().chain(more.to_vec()).collect::<Vec<_>>();
-    let cases: [Case; 6] = [
+    let cases: [Case; 8] = [
         (
             &["serve"],
             with(&[("SALES_CONCIERGE__SERVER__METRICS_LISTEN", "nowhere"), ("OPENAI_BASE_URL", "no-url")]),
@@ -134,6 +134,20 @@ async fn a_wrong_configuration_ends_with_2_and_all_faults_and_without_a_secret()
             &["serve"],
             with(&[("DATABASE_URL", "mysql://u:s3cr3t@db/x"), ("REDIS_URL", "redis://r")]),
             &["DATABASE_URL", "postgres://", "REDIS_URL is set"],
+        ),
+        (
+            &["serve"],
+            with(&[("SALES_CONCIERGE__SALES_SERVER__DATABASE_URL", "postgres://u:s3cr3t@db/x")]),
+            &["records.url", "must be in one database"],
+        ),
+        (
+            &["migrate"],
+            vec![
+                ("DATABASE_URL", "postgres://u:s3cr3t@db/x"),
+                ("SALES_CONCIERGE__RECORDS__MAX_CONNECTIONS", "0"),
+                ("SALES_CONCIERGE__RECORDS__STATEMENT_TIMEOUT_MS", "0"),
+            ],
+            &["records.max_connections", "records.statement_timeout_ms"],
         ),
         (&["staff", "list"], vec![("DATABASE_URL", "mysql://u:s3cr3t@db/x")], &["DATABASE_URL"]),
     ];

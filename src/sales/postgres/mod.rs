@@ -15,8 +15,8 @@ use super::answer::{
 };
 use super::arguments::{DEFAULT_ROWS, GetCustomers, GetSales, ListRegistrations, MAX_ROWS, Range, SummarizeSales};
 use super::store::{
-    Cancellation, NewSale, Rules, cancelled_already, may_not_write, mismatch, no_access, not_approved,
-    unknown_customer, unknown_sale,
+    Cancellation, NewSale, Rules, cancelled_already, may_not_write, mismatch, no_access, not_approved, not_own_sale,
+    too_late_to_cancel, unknown_customer, unknown_sale,
 };
 use crate::domain::Person;
 use crate::records::PostgresRecords;
@@ -41,6 +41,11 @@ impl Sales {
         Ok(Self { records, commits: postgres::pool(settings, Group::Committer, Synced::Yes)?, rules })
     }
 
+    /// Whether the login may act as the committer, and the database answers.
+    pub(super) async fn can_write(&self) -> Result<(), sqlx::Error> {
+        self.commits.acquire().await.map(drop)
+    }
+
     pub(super) async fn close(&self) {
         self.commits.close().await;
         self.records.quick.close().await;
@@ -51,7 +56,7 @@ impl Sales {
     where
         T: DeserializeOwned + Send + Unpin + 'static,
     {
-        let row = statement.fetch_one(&self.records.quick).await?;
+        let row = postgres::within(&self.records.quick, |db| Box::pin(statement.fetch_one(db))).await?;
         match row.try_get::<Option<&str>, _>("code")? {
             None => Ok(row.try_get::<Json<T>, _>("data")?.0),
             Some("not_allowed") => Err(no_access()),
@@ -114,34 +119,32 @@ impl Sales {
 
     pub(super) async fn add_sale(&self, approval: &Approval, new: &NewSale) -> Result<Registered, Failure> {
         fail::fail_point!("sales::committing");
-        let row = sqlx::query("SELECT * FROM add_sale($1, $2, $3, $4, $5, $6, $7, $8, $9)")
-            .bind(approval.proposal.as_str())
-            .bind(&approval.digest)
+        let statement: Statement = sqlx::query("SELECT * FROM add_sale($1, $2, $3, $4, $5, $6, $7, $8, $9)")
+            .bind(approval.proposal.to_string())
+            .bind(approval.digest.clone())
             .bind(approval.requester.subject())
             .bind(approval.approver.subject())
-            .bind(&new.code_customer)
-            .bind(&new.products)
+            .bind(new.code_customer.clone())
+            .bind(new.products.clone())
             .bind(new.price)
             .bind(new.date)
-            .bind(self.rules.zone.name())
-            .fetch_one(&self.commits)
-            .await?;
+            .bind(self.rules.zone.name());
+        let row = postgres::within(&self.commits, |db| Box::pin(statement.fetch_one(db))).await?;
         fail::fail_point!("sales::committed");
         let (sale, repeated) = written(&row)?;
         Ok(Registered { departments: vec![sale.department.clone()], sales_registered: sale, repeated })
     }
 
     pub(super) async fn cancel_sale(&self, approval: &Approval, new: &Cancellation) -> Result<Cancelled, Failure> {
-        let row = sqlx::query("SELECT * FROM cancel_sale($1, $2, $3, $4, $5, $6, $7)")
-            .bind(approval.proposal.as_str())
-            .bind(&approval.digest)
+        let statement: Statement = sqlx::query("SELECT * FROM cancel_sale($1, $2, $3, $4, $5, $6, $7)")
+            .bind(approval.proposal.to_string())
+            .bind(approval.digest.clone())
             .bind(approval.requester.subject())
             .bind(approval.approver.subject())
-            .bind(&new.code_sales)
-            .bind(&new.reason)
-            .bind(self.rules.undo_window.num_milliseconds())
-            .fetch_one(&self.commits)
-            .await?;
+            .bind(new.code_sales.clone())
+            .bind(new.reason.clone())
+            .bind(self.rules.undo_window.num_milliseconds());
+        let row = postgres::within(&self.commits, |db| Box::pin(statement.fetch_one(db))).await?;
         let (sale, repeated) = written(&row)?;
         Ok(Cancelled { departments: vec![sale.department.clone()], sale_cancelled: sale, repeated })
     }
@@ -151,6 +154,8 @@ impl Sales {
 fn written(row: &PgRow) -> Result<(SaleRow, bool), Failure> {
     match row.try_get::<Option<&str>, _>("code")? {
         Some("not_allowed") => return Err(may_not_write()),
+        Some("not_own_sale") => return Err(not_own_sale()),
+        Some("undo_window_over") => return Err(too_late_to_cancel()),
         Some(code) => return Err(refused(code)),
         None => {}
     }

@@ -15,9 +15,10 @@ use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::super::ACTOR;
-use super::super::answer::{Cancelled, Code, Failure, Refusal, Registered, SaleRow};
+use super::super::answer::{Cancelled, Failure, Registered, SaleRow};
 use super::super::store::{
-    Cancellation, NewSale, cancelled_already, may_not_write, mismatch, not_approved, unknown_sale,
+    Cancellation, NewSale, cancelled_already, may_not_write, mismatch, not_approved, not_own_sale, too_late_to_cancel,
+    unknown_sale,
 };
 use super::Sales;
 use super::reads::{customer, sale_row};
@@ -241,18 +242,10 @@ async fn cancel(
     if staff.role < Role::Manager {
         let age = TimeDelta::milliseconds(now_ms.saturating_sub(row.try_get("registered_at")?));
         if sale.registered_by != approval.requester.subject() {
-            return Err(Refusal::new(
-                Code::NotAllowed,
-                "Only a manager may cancel a sale that another person registered.",
-            )
-            .into());
+            return Err(not_own_sale());
         }
         if age > undo_window {
-            return Err(Refusal::new(
-                Code::NotAllowed,
-                "The time to cancel an own registration is over; a manager may still cancel it.",
-            )
-            .into());
+            return Err(too_late_to_cancel());
         }
     }
     if sale.cancelled {

@@ -111,7 +111,7 @@ impl Shop {
             zone: chrono_tz::Asia::Tokyo,
             undo_window: UNDO_WINDOW,
         };
-        let store = Arc::new(Store::open(&settings.records, settings.rules()).await.unwrap());
+        let store = Arc::new(Store::open(&settings.records, settings.rules(), true).await.unwrap());
         let desk = match (opened, &*store) {
             (Ok(database), _) => Desk::Postgres { admin: database.admin(), _database: database },
             (Err(dir), Store::Sqlite(sales)) => Desk::Sqlite { records: sales.records.clone(), _dir: dir },

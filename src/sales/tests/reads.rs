@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Shop, person};
+use super::{Reply, Shop, object, person};
 use crate::records;
 use crate::records::testing::on_both_engines;
+use crate::tokens::META_CALLER;
 
 fn codes<'a>(rows: &'a Value, field: &str) -> Vec<&'a str> {
     rows.as_array().unwrap().iter().map(|row| row[field].as_str().unwrap()).collect()
@@ -39,6 +40,91 @@ on_both_engines! {
             let reply = shop.call("sales", "get_customers", json!({ "name_str_customer": wanted })).await;
             assert_eq!(reply.data()["count"], count, "{wanted}");
         }
+    }
+}
+
+on_both_engines! {
+    async fn i20_whatever_a_model_writes_into_an_argument_is_a_value_and_never_an_outage(engine) {
+        let shop = Shop::open(engine).await;
+        let period = json!({ "date_sales_begin_str": "0001-01-01", "date_sales_end_str": "9999-12-31" });
+        let with = |base: &Value, field: &str, text: &str| {
+            let mut args = object(base.clone());
+            args.insert(field.to_owned(), text.into());
+            args
+        };
+        let nothing = json!({});
+        for (tool, field, base) in [
+            ("get_customers", "code_customer", &nothing),
+            ("get_customers", "name_str_customer", &nothing),
+            ("get_sales", "code_customer", &period),
+            ("get_sales", "code_sales", &json!({ "code_customer": "0002" })),
+            ("list_registrations", "registered_by", &period),
+            ("list_registrations", "code_sales", &nothing),
+            ("summarize_sales", "code_customer", &with(&period, "group_by", "month").into()),
+            ("add_sale", "code_customer", &json!({ "products": "x", "price": 1 })),
+            ("add_sale", "products", &json!({ "code_customer": "0002", "price": 1 })),
+            ("cancel_sale", "code_sales", &json!({ "reason": "x" })),
+            ("cancel_sale", "reason", &json!({ "code_sales": "S1" })),
+        ] {
+            for text in [
+                "\0", "a\0b", "'", "''; DROP TABLE sales; --", "\\", "\\x00", "$1", "%", "_", "\u{1}", "\u{fffe}", "NULL",
+                "{\"a\": 1}", "' OR '1'='1", "0002' UNION SELECT * FROM staff --",
+            ] {
+                let args = with(base, field, text);
+                let meta = json!({ META_CALLER: shop.caller("sales", tool, &args) });
+                // An outage would be an error of the protocol, and five of them shut the server for everybody.
+                let reply = Reply::of(shop.raw(tool, args, meta).await.unwrap());
+                let found = if reply.is_error { 0 } else { reply.data()["count"].as_i64().unwrap() };
+                assert!(found == 0 || ["%", "_"].contains(&text), "{tool} {field} {text:?}: {:?}", reply.value);
+                if text.contains('\0') {
+                    assert!(reply.code().starts_with("invalid_"), "{tool} {field}: {:?}", reply.value);
+                }
+            }
+        }
+        assert_eq!(shop.number("SELECT count(*) FROM sales").await, 6);
+        assert_eq!(shop.number("SELECT count(*) FROM audit WHERE event IN ('tool_answered', 'tool_refused')").await, 11 * 15);
+    }
+}
+
+on_both_engines! {
+    async fn the_first_and_the_last_day_are_days_and_the_year_0_is_none(engine) {
+        let shop = Shop::open(engine).await;
+        for (begin, right) in [("0001-01-01", true), ("0000-12-31", false), ("0000-01-01", false)] {
+            let period = json!({ "date_sales_begin_str": begin, "date_sales_end_str": "9999-12-31" });
+            let mut totals = period.clone();
+            totals["group_by"] = "total".into();
+            let reply = shop.call("sales", "summarize_sales", totals).await;
+            if right {
+                assert_eq!(reply.data()["period"], json!({ "begin": begin, "end": "9999-12-31" }));
+                assert_eq!(reply.data()["total_price"], 1100);
+            } else {
+                assert_eq!(reply.code(), "invalid_date");
+                assert_eq!(shop.call("sales", "list_registrations", period).await.code(), "invalid_date");
+            }
+        }
+    }
+}
+
+on_both_engines! {
+    async fn i24_a_call_of_a_tool_that_is_not_there_has_its_row(engine) {
+        let shop = Shop::open(engine).await;
+        let name = "drop_all_sales".repeat(20);
+        let args = object(json!({}));
+        let meta = json!({ META_CALLER: shop.caller("sales", &name, &args) });
+        assert!(shop.raw(&name, args.clone(), meta).await.is_err());
+        assert!(shop.raw("ａdd_sale", args, json!({})).await.is_err());
+        let rows: Vec<String> = records::query("SELECT on_behalf || ' ' || tool || ' ' || risk || ' ' || result FROM audit ORDER BY id")
+            .scalars(shop.db())
+            .await
+            .unwrap();
+        let cut: String = name.chars().take(64).collect();
+        assert_eq!(
+            rows,
+            [
+                format!("{} {cut} critical unknown_tool", person("sales").subject()),
+                "slack:unknown:unknown ａdd_sale critical unknown_tool".to_owned(),
+            ]
+        );
     }
 }
 

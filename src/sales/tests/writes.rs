@@ -191,6 +191,57 @@ on_both_engines! {
 }
 
 on_both_engines! {
+    async fn i24_what_a_write_did_and_why_it_did_not_stands_beside_its_proposal(engine) {
+        let shop = Shop::open(engine).await;
+        let code = shop.sell("sales", "P1", &carrots()).await;
+        let undo = shop.proposal("P2", "sales", &cancellation(&code), "claimed").await;
+        assert_eq!(shop.commit(&undo, &cancellation(&code)).await.data()["sale_cancelled"]["cancelled"], true);
+        let late = shop.proposal("P3", "sales", &cancellation(&code), "claimed").await;
+        assert_eq!(shop.commit(&late, &cancellation(&code)).await.code(), "already_cancelled");
+        let other = shop.proposal("P4", "sales", &carrots(), "claimed").await;
+        assert_eq!(shop.commit(&other, &with_price(5)).await.code(), "approval_mismatch");
+        let rows: Vec<String> = records::query(
+            "SELECT proposal || ' ' || event || ' ' || risk || ' ' || result || ' ' || digest FROM audit
+             WHERE proposal IS NOT NULL ORDER BY id",
+        )
+        .scalars(shop.db())
+        .await
+        .unwrap();
+        assert_eq!(
+            rows,
+            [
+                format!("P1 sale_registered medium ok {}", digest(&carrots())),
+                format!("P2 sale_cancelled high ok {}", undo.digest),
+                format!("P3 tool_refused high already_cancelled {}", late.digest),
+                format!("P4 tool_refused critical approval_mismatch {}", other.digest),
+            ]
+        );
+    }
+}
+
+on_both_engines! {
+    async fn a_refused_cancellation_says_why_in_the_same_words_on_both_engines(engine) {
+        let shop = Shop::open(engine).await;
+        let write = |code: &str| cancellation(code);
+        let mut said = Vec::new();
+        for (id, who, code) in [("P1", "colleague", "S1"), ("P2", "sales", "S1"), ("P3", "viewer", "S1"), ("P4", "other", "S1")] {
+            let approval = shop.proposal(id, who, &write(code), "claimed").await;
+            let reply = shop.commit(&approval, &write(code)).await;
+            said.push(format!("{}: {}", reply.code(), reply.value["data"]["error"].as_str().unwrap()));
+        }
+        assert_eq!(
+            said,
+            [
+                "not_allowed: Only a manager may cancel a sale that another person registered.",
+                "not_allowed: The time to cancel an own registration is over; a manager may still cancel it.",
+                "not_allowed: This person may not write sales.",
+                "sale_not_found: There is no sale with this number.",
+            ]
+        );
+    }
+}
+
+on_both_engines! {
     async fn i11_another_persons_approval_is_useless(engine) {
         let shop = Shop::open(engine).await;
         let approval = shop.proposal("P1", "sales", &carrots(), "claimed").await;

@@ -4,10 +4,16 @@
 //! Methods read like what a person does. A test waits for what a person would see, never for a length of time.
 
 pub mod books;
+#[cfg(feature = "failpoints")]
+pub mod database;
 pub mod desk;
+#[cfg(feature = "failpoints")]
+pub mod forger;
 pub mod model;
 pub mod raw;
 pub mod scan;
+#[cfg(feature = "failpoints")]
+pub mod shop;
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -62,6 +68,14 @@ pub struct Options {
     pub shape: Option<fn(&mut Settings)>,
 }
 
+/// What every HTTP client of this process needs.
+pub fn crypto() {
+    static CRYPTO: Once = Once::new();
+    CRYPTO.call_once(|| {
+        rustls::crypto::ring::default_provider().install_default().expect("the first provider");
+    });
+}
+
 /// The records in a file.
 pub async fn file(path: &Path) -> SqliteRecords {
     let Records::Sqlite(file) = Records::open_file(path).await.expect("records") else { unreachable!("a file") };
@@ -82,10 +96,7 @@ impl Rig {
 
     /// Everything but the bot.
     pub async fn prepare(options: Options) -> Self {
-        static CRYPTO: Once = Once::new();
-        CRYPTO.call_once(|| {
-            rustls::crypto::ring::default_provider().install_default().expect("the first provider");
-        });
+        crypto();
         let dir = tempfile::tempdir().expect("a folder");
         let records = file(&dir.path().join("records.sqlite")).await;
         sample::load(&records, today()).await.expect("sample data");
