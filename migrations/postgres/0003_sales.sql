@@ -133,9 +133,9 @@ CREATE TRIGGER sales_cancel_needs_an_approval BEFORE UPDATE OF cancelled_at ON s
 CREATE TRIGGER sales_of_an_approval_stay_as_approved BEFORE UPDATE ON sales FOR EACH ROW
     WHEN (OLD.origin = 'approval'
           AND (OLD.code_sales, OLD.code_customer, OLD.sales_date, OLD.products, OLD.price, OLD.registered_by, OLD.origin,
-               OLD.proposal_id, OLD.digest, OLD.registered_at)
+               OLD.proposal_id, OLD.digest)
               IS DISTINCT FROM (NEW.code_sales, NEW.code_customer, NEW.sales_date, NEW.products, NEW.price,
-                                NEW.registered_by, NEW.origin, NEW.proposal_id, NEW.digest, NEW.registered_at))
+                                NEW.registered_by, NEW.origin, NEW.proposal_id, NEW.digest))
     EXECUTE FUNCTION refuse('a registered sale is cancelled, never changed');
 CREATE TRIGGER sales_are_never_deleted BEFORE DELETE ON sales FOR EACH ROW WHEN (OLD.origin = 'approval')
     EXECUTE FUNCTION refuse('a registered sale is cancelled, never deleted');
