@@ -314,7 +314,7 @@ impl Config {
     /// # Errors
     /// With everything that is missing or unusable.
     pub fn check_serve(&self) -> Result<(), ConfigError> {
-        let mut faults = self.store_faults();
+        let mut faults = self.store_faults(Group::Bot);
         if self.slack.bot_token.is_none() {
             faults.push(missing("slack.bot_token", "SLACK_BOT_TOKEN", "the bot token of the installed app, xoxb-…"));
         }
@@ -323,10 +323,6 @@ impl Config {
         }
         if self.model.api_key.is_none() && self.model.base_url.is_none() {
             faults.push(missing("model.api_key", "OPENAI_API_KEY", "or set model.base_url for a server without keys"));
-        }
-        if self.sales_server.database_url.is_some() && self.records.url.is_none() {
-            let why = "sales_server.database_url is set and this is not: approvals and sales must be in one database";
-            faults.push(missing("records.url", "DATABASE_URL", why));
         }
         faults.extend(not_a_url("slack.api_url", Some(&self.slack.api_url)));
         faults.extend(no_header("slack.bot_token", self.slack.bot_token.as_ref()));
@@ -358,19 +354,19 @@ impl Config {
         let missing = keys.into_iter().filter(|(_, keys)| list(keys).is_empty()).map(|(key, _)| {
             format!("{key} is not set ({}): public keys, comma separated; the bot sets it for its own", variable(key))
         });
-        all(self.store_faults().into_iter().chain(missing).collect())
+        all(self.store_faults(Group::Reader).into_iter().chain(missing).collect())
     }
 
     /// For each command that reads or writes the stores: they are where this build keeps them.
     ///
     /// # Errors
     /// With each variable that names another place.
-    pub fn check_stores(&self) -> Result<(), ConfigError> {
-        all(self.store_faults())
+    pub fn check_stores(&self, group: Group) -> Result<(), ConfigError> {
+        all(self.store_faults(group))
     }
 
     /// Going on would let somebody believe that the data is where the variable points.
-    fn store_faults(&self) -> Vec<String> {
+    fn store_faults(&self, group: Group) -> Vec<String> {
         let set = OTHER_STORES.iter().filter(|(name, _)| self.other_stores.contains(name));
         set.map(|(name, file)| {
             format!(
@@ -378,6 +374,26 @@ impl Config {
             )
         })
         .chain(self.database_faults())
+        .chain(self.login_faults(group))
+        .collect()
+    }
+
+    /// A login for another part of the program says that the records are in a database, but not how this part gets there.
+    fn login_faults(&self, group: Group) -> Vec<String> {
+        if self.login(group).is_some() {
+            return Vec::new();
+        }
+        let others = [
+            ("records.migrate_url", &self.records.migrate_url),
+            ("sales_server.database_url", &self.sales_server.database_url),
+        ];
+        let set = others.iter().filter(|(_, url)| url.is_some());
+        set.map(|(key, _)| {
+            format!(
+                "records.url (DATABASE_URL or {}) is not set, and {key} is: all records must be in one database",
+                variable("records.url")
+            )
+        })
         .collect()
     }
 
@@ -410,15 +426,19 @@ impl Config {
 
     /// Where the records are for a part of the program: `file`, unless a database is configured.
     pub fn records(&self, file: PathBuf, group: Group) -> RecordsSource {
+        match self.login(group) {
+            None => RecordsSource::File(file),
+            Some(url) => RecordsSource::Postgres(self.records.settings(url.clone())),
+        }
+    }
+
+    fn login(&self, group: Group) -> Option<&Secret> {
         let own = match group {
             Group::Owner => &self.records.migrate_url,
             Group::Reader | Group::Committer => &self.sales_server.database_url,
             Group::Bot | Group::Auditor => &None,
         };
-        match own.as_ref().or(self.records.url.as_ref()) {
-            Some(url) => RecordsSource::Postgres(self.records.settings(url.clone())),
-            None => RecordsSource::File(file),
-        }
+        own.as_ref().or(self.records.url.as_ref())
     }
 
     fn sales_server_faults(&self) -> Option<String> {

@@ -176,6 +176,14 @@ impl Records {
         matches!(self, Self::Postgres(_))
     }
 
+    /// How many transactions of one kind may be at work side by side, so that they leave connections to the others.
+    pub fn writers(&self) -> usize {
+        match self {
+            Self::Sqlite(_) => 1,
+            Self::Postgres(p) => usize::try_from(p.durable.options().get_max_connections() / 2).unwrap_or(1).max(1),
+        }
+    }
+
     /// A transaction that is synced to disk before `commit` returns: proposals, clicks, decisions, sales.
     ///
     /// # Errors
@@ -243,7 +251,8 @@ pub async fn now_ms(db: impl Into<Db<'_>>) -> Result<i64, sqlx::Error> {
 }
 
 /// Makes other transactions that ask for a lock of this name wait until this one has ended. To be asked for before the
-/// transaction changes anything, and only once, or two could wait for each other.
+/// transaction changes anything, and only once, or two could wait for each other; docs/architecture.md has the order in
+/// which rows are locked.
 ///
 /// # Errors
 /// When it cannot be had in time.
@@ -254,6 +263,19 @@ pub async fn lock(tx: &mut Tx, name: &str) -> Result<(), sqlx::Error> {
         Tx::Postgres(tx) => {
             let statement = sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))").bind(name.to_owned());
             tx.within(|db| Box::pin(statement.execute(db))).await.map(drop)
+        }
+    }
+}
+
+/// The same without waiting: `false` when another transaction has the lock.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn try_lock(tx: &mut Tx, name: &str) -> Result<bool, sqlx::Error> {
+    match tx {
+        Tx::Sqlite(_) => Ok(true),
+        Tx::Postgres(_) => {
+            query("SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0))").bind(name).scalar(tx).await
         }
     }
 }

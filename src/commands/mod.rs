@@ -13,6 +13,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::config::{Config, ConfigError};
 use crate::domain::Clock;
+use crate::records::postgres::Group;
 use crate::telemetry;
 
 pub mod audit;
@@ -231,19 +232,19 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         }
         Command::Keys { data_dir, action } => keys::run(&data_dir, &action, &Clock::system()),
         Command::Migrate { data_dir } => {
-            config.check_stores()?;
+            config.check_stores(Group::Owner)?;
             block_on(0, migrate::run(config, data_dir))
         }
         Command::Staff { data_dir, action } => {
-            config.check_stores()?;
+            config.check_stores(Group::Owner)?;
             block_on(0, staff::run(config, data_dir, action))
         }
         Command::Limits { data_dir, action } => {
-            config.check_stores()?;
+            config.check_stores(Group::Owner)?;
             block_on(0, limits::run(config, data_dir, action))
         }
         Command::Import(import) => {
-            config.check_stores()?;
+            config.check_stores(Group::Owner)?;
             block_on(0, import::run(config, import))
         }
         Command::Read { today, zone, purpose, fiscal_start } => {
@@ -260,11 +261,11 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
             .map_err(|error| Failure::Running(error.into()))
         }
         Command::Explain { proposal, data_dir } => {
-            config.check_stores()?;
+            config.check_stores(Group::Bot)?;
             block_on(0, explain::run(config, data_dir, proposal))
         }
         Command::Audit { data_dir, action } => {
-            config.check_stores()?;
+            config.check_stores(Group::Auditor)?;
             block_on(0, audit::run(config, data_dir, action))
         }
         Command::Manifest { url } => manifest::run(url.as_deref()),

@@ -69,7 +69,7 @@ pub async fn run(config: Config, options: Options) -> Result<(), Failure> {
 /// Sample data, the workspace and, when no model is set, the demo model; then the settings that point the bot at them.
 async fn prepare(mut config: Config, dir: &DataDir, port: u16, clock: &Clock) -> anyhow::Result<(Config, Workspace)> {
     // The playground keeps everything in its folder, whatever is configured for `serve`.
-    config.records.url = None;
+    (config.records.url, config.records.migrate_url, config.sales_server.database_url) = (None, None, None);
     let today = clock.today(config.company.zone);
     let records = Records::open_file(&dir.records()).await.context("the records cannot be opened")?;
     if let Some(file) = records.sqlite() {

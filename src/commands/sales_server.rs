@@ -41,7 +41,7 @@ pub async fn run(config: Config, options: Options) -> Result<(), Failure> {
             )));
         }
         Some(subject) => {
-            config.check_stores()?;
+            config.check_stores(Group::Reader)?;
             Callers::One(Person::from_subject(subject).ok_or_else(|| {
                 Failure::Usage(anyhow!("--as takes a person as slack:TEAM:USER, such as slack:T0123:U0456"))
             })?)

@@ -122,11 +122,41 @@ fn a_variable_that_is_no_text_is_a_fault_if_it_is_ours_and_otherwise_nothing() {
 fn a_variable_that_names_another_store_stops_each_command_that_uses_the_stores() {
     for (name, file) in OTHER_STORES {
         let config = load(&[(name, "x://secret")]).unwrap();
-        for checked in [config.check_stores(), config.check_serve(), config.check_sales_server()] {
+        for checked in [config.check_stores(Group::Owner), config.check_serve(), config.check_sales_server()] {
             let text = checked.unwrap_err().to_string();
             assert!(text.contains(&format!("{name} is set")) && text.contains(file), "{text}");
         }
         config.check_playground().unwrap();
-        load(&[(name, "")]).unwrap().check_stores().unwrap();
+        load(&[(name, "")]).unwrap().check_stores(Group::Owner).unwrap();
     }
+}
+
+#[test]
+fn a_login_of_another_part_alone_never_means_the_file() {
+    let is_file = |config: &Config, group| matches!(config.records("f".into(), group), RecordsSource::File(_));
+    let groups = [Group::Owner, Group::Bot, Group::Reader, Group::Committer, Group::Auditor];
+    for (variable, key, own) in [
+        ("SALES_CONCIERGE__RECORDS__MIGRATE_URL", "records.migrate_url", &[Group::Owner][..]),
+        (
+            "SALES_CONCIERGE__SALES_SERVER__DATABASE_URL",
+            "sales_server.database_url",
+            &[Group::Reader, Group::Committer],
+        ),
+    ] {
+        let alone = load(&[(variable, "postgres://u:s3cr3t@db/x")]).unwrap();
+        for group in groups {
+            if own.contains(&group) {
+                alone.check_stores(group).unwrap();
+                assert!(!is_file(&alone, group), "{key} is enough for {group:?}");
+            } else {
+                let text = alone.check_stores(group).unwrap_err().to_string();
+                assert!(text.contains(key) && text.contains("DATABASE_URL") && !text.contains("s3cr3t"), "{text}");
+            }
+        }
+        assert!(alone.check_serve().unwrap_err().to_string().contains(&format!("is not set, and {key} is")));
+        let both = load(&[(variable, "postgres://db/x"), ("DATABASE_URL", "postgres://db/y")]).unwrap();
+        assert!(groups.iter().all(|group| both.check_stores(*group).is_ok() && !is_file(&both, *group)));
+    }
+    let none = load(&[]).unwrap();
+    assert!(groups.iter().all(|group| none.check_stores(*group).is_ok() && is_file(&none, *group)));
 }

@@ -15,6 +15,7 @@ use thiserror::Error;
 use super::Kind;
 use super::encoding::{self, Encoding, EncodingChoice, Mark};
 use super::header::Mapping;
+use super::quotes::Strays;
 
 /// The longest record. No value of ours is a thousandth of it.
 const LONGEST_RECORD: u64 = 16 * 1024 * 1024;
@@ -22,6 +23,9 @@ const LONGEST_RECORD: u64 = 16 * 1024 * 1024;
 const END: &[u8] = b"\n\x1aend of file\n";
 /// The line of [`END`], as a field.
 const END_LINE: &[u8] = b"\x1aend of file";
+
+/// What is wrong with a record whose fields are [`Record::stray`].
+pub(super) const STRAY: &str = "has text behind a closing quote; write a quote inside a quoted value twice";
 
 /// How a file is read.
 #[derive(Clone, Debug, Default)]
@@ -66,6 +70,8 @@ pub struct Record {
     pub line: u64,
     /// It goes to the end of the file because a quote is open.
     pub unclosed: bool,
+    /// Text stands behind a closing quote: what the field holds is not certain.
+    pub stray: bool,
     fields: ByteRecord,
 }
 
@@ -91,6 +97,7 @@ struct Source {
     allowance: Arc<AtomicU64>,
     /// How much of [`END`] was given.
     end: usize,
+    strays: Strays,
 }
 
 impl Read for Source {
@@ -100,6 +107,7 @@ impl Read for Source {
             return Err(io::Error::other("the record is too long"));
         }
         let mut length = self.file.read(buffer)?;
+        self.strays.follow(buffer.get(..length).unwrap_or_default());
         if length == 0 {
             length = (&mut END.get(self.end..).unwrap_or_default()).read(buffer)?;
             self.end += length;
@@ -152,14 +160,15 @@ impl Lines {
         let text = if mark == Mark::Utf8 { 3 } else { 0 };
         file.seek(SeekFrom::Start(text)).map_err(failed)?;
         let allowance = Arc::new(AtomicU64::new(LONGEST_RECORD));
+        let delimiter = options.delimiter.unwrap_or(b',');
         let reader = ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
-            .delimiter(options.delimiter.unwrap_or(b','))
+            .delimiter(delimiter)
             // Only line feeds end a line; a carriage return before one is outer white space of the last field.
             .terminator(Terminator::Any(b'\n'))
             .buffer_capacity(256 * 1024)
-            .from_reader(Source { file, allowance: Arc::clone(&allowance), end: 0 });
+            .from_reader(Source { file, allowance: Arc::clone(&allowance), end: 0, strays: Strays::new(delimiter) });
         let (path, size) = (path.to_owned(), about.len());
         let mut lines = Self { path, kind, encoding, mapping: Mapping::default(), size, reader, allowance };
         let mut record = Record::default();
@@ -173,6 +182,9 @@ impl Lines {
     fn header(&self, record: &Record, options: &Options) -> Result<Mapping, Problem> {
         if record.unclosed {
             return Err(Problem::Header("a quote is opened in the first line and never closed".into()));
+        }
+        if record.stray {
+            return Err(Problem::Header(format!("the first line {STRAY}")));
         }
         let mut headers = Vec::with_capacity(record.width());
         for field in &record.fields {
@@ -225,6 +237,8 @@ impl Lines {
             let inside = record.fields.as_slice().iter().filter(|b| **b == b'\n').count() as u64;
             let ended = self.reader.position().line().saturating_sub(u64::from(!swallowed));
             record.unclosed = swallowed;
+            let read = self.reader.position().byte();
+            record.stray = self.reader.get_mut().strays.before(read);
             record.line = ended.saturating_sub(inside).max(1);
             if swallowed || !record.is_blank() {
                 return Ok(true);
@@ -318,6 +332,37 @@ mod tests {
         }
         let error = open(b"code_customer,\"name\n1,a\n", &Options::default()).unwrap_err();
         assert!(error.to_string().contains("never closed"), "{error}");
+    }
+
+    #[test]
+    fn text_behind_a_closing_quote_is_seen_in_its_record_and_only_there() {
+        let mut bad = 0;
+        for (line, stray) in [
+            (r#"1,"5" x 3" board",x"#, true),
+            (r#"1,"kabocha"4,x"#, true),
+            (r#"1,a,"x"x"#, true),
+            (r#"1,"a" "b",x"#, true),
+            (r#"1,"a""b","x""#, false),
+            (r#"1,5" board,x"#, false),
+            (r#"1,"" ,"x"	"#, false),
+            ("1,\"\",\"x\"\r", false),
+            ("1,\"a\n\"\"b\"\"\",x", false),
+            (r#"1,"""a""",x"#, false),
+        ] {
+            let many = format!("2,{},x\n", "b".repeat(99)).repeat(4_000);
+            let mut lines = open(format!("{HEAD}\n{many}{line}\n{many}").as_bytes(), &Options::default()).unwrap();
+            let (mut record, mut found) = (Record::default(), Vec::new());
+            while lines.next(&mut record).unwrap() {
+                if record.stray {
+                    found.push(record.line);
+                }
+            }
+            bad += found.len();
+            assert_eq!(found, if stray { vec![4_002] } else { vec![] }, "{line:?}");
+        }
+        assert_eq!(bad, 4);
+        let error = open(b"code_customer,\"name\"x\n", &Options::default()).unwrap_err();
+        assert!(error.to_string().contains("behind a closing quote"), "{error}");
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub struct Summary {
     pub run: Option<i64>,
 }
 
-/// Why a run ended early; the records are as they were.
+/// Why a run ended early; but for [`Failure::Unknown`], the records are as they were.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The file cannot be read further.
@@ -70,6 +70,9 @@ pub enum Failure {
     /// The records do not answer or refuse.
     #[error("the records do not take the rows")]
     Store(#[from] sqlx::Error),
+    /// The end of the transaction was asked for, and no answer came.
+    #[error("the records did not say whether they kept the rows; load the file again: rows they have are left alone")]
+    Unknown(#[source] sqlx::Error),
     /// The reading thread died, which is a fault of this program.
     #[error("the file was not read to its end; nothing was changed")]
     Reader,
@@ -116,7 +119,7 @@ fn read(mut lines: Lines, mut checker: Checker, to: &mpsc::Sender<Read>) {
 /// Loads a file. `stop` ends the run, as long as it is not being made real.
 ///
 /// # Errors
-/// See [`Failure`]; nothing is changed then.
+/// See [`Failure`].
 pub async fn load(
     records: &Records,
     lines: Lines,

@@ -3,7 +3,8 @@
 //!
 //! What loading promises: a value is read or refused, never guessed; what is refused is reported with its line, its column
 //! and what to do; a file is loaded in one transaction, whole or (on request) without its bad lines; loading the same
-//! file again changes nothing. A file is streamed: memory does not grow with its length.
+//! file again changes nothing. A file is streamed: memory does not grow with its length, but for
+//! the keys of customers and staff.
 
 mod content;
 mod encoding;
@@ -13,6 +14,7 @@ mod lines;
 mod load;
 pub mod moving;
 mod postgres;
+mod quotes;
 mod report;
 mod rows;
 mod sqlite;

@@ -164,6 +164,18 @@ pub(super) async fn update_customers(
     with_customers(db, sql, customers).await
 }
 
+/// Other departments for customers, with their sales: those are locked before any total is.
+pub(super) async fn move_customers(
+    db: &mut PgConnection,
+    customers: &[(String, StoredCustomer)],
+) -> Result<(), sqlx::Error> {
+    let codes: Vec<&str> = customers.iter().map(|(code, _)| code.as_str()).collect();
+    let sql =
+        "SELECT count(*) FROM (SELECT FROM sales WHERE code_customer = ANY($1) ORDER BY code_sales FOR UPDATE) AS s";
+    sqlx::query(sql).bind(codes).execute(&mut *db).await?;
+    update_customers(db, customers).await
+}
+
 /// Which of the codes are taken, and by what.
 pub(super) async fn sales(
     db: &mut PgConnection,
@@ -191,16 +203,7 @@ pub(super) async fn sales(
     if dry_run {
         let sql = "SELECT code_sales FROM import_seen WHERE code_sales = ANY($1)";
         let seen: Vec<String> = sqlx::query_scalar(sql).bind(codes).fetch_all(db).await?;
-        for code in seen {
-            let here = Existing {
-                customer: String::new(),
-                date: String::new(),
-                products: String::new(),
-                price: 0,
-                from_here: true,
-            };
-            found.insert(code, here);
-        }
+        found.extend(seen.into_iter().map(|code| (code, Existing::further_up())));
     }
     Ok(found)
 }

@@ -10,7 +10,7 @@ use super::Kind;
 use super::encoding::Encoding;
 use super::fields::{self, Reason};
 use super::header::Mapping;
-use super::lines::{Lines, Record};
+use super::lines::{Lines, Record, STRAY};
 use crate::domain::{Person, Role};
 use crate::sales::search_form;
 use crate::staff::Staff;
@@ -296,6 +296,8 @@ impl Checker {
         if record.unclosed {
             let reason = "a quote is opened in this line and never closed; close it, or remove it";
             batch.faults.push(Fault::new(record.line, "", "", reason));
+        } else if record.stray {
+            batch.faults.push(Fault::new(record.line, "", "", STRAY));
         } else if record.width() != self.mapping.width() {
             let reason = format!(
                 "has {} fields instead of {}; put values that hold the separator into quotes",

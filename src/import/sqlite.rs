@@ -15,6 +15,37 @@ pub(super) async fn last_row(db: &mut SqliteConnection) -> Result<i64, sqlx::Err
     sqlx::query_scalar("SELECT coalesce(max(rowid), 0) FROM sales").fetch_one(db).await
 }
 
+/// A dry run writes no sales; it only remembers which codes it would have.
+pub(super) async fn prepare_dry_run(db: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    sqlx::raw_sql(
+        "DROP TABLE IF EXISTS temp.import_seen; CREATE TEMPORARY TABLE import_seen (code_sales TEXT PRIMARY KEY) STRICT",
+    )
+    .execute(db)
+    .await
+    .map(drop)
+}
+
+pub(super) async fn remember_sales(db: &mut SqliteConnection, sales: &[Sale]) -> Result<(), sqlx::Error> {
+    let codes: Vec<&str> = sales.iter().map(|s| s.code.as_str()).collect();
+    sqlx::query("INSERT INTO temp.import_seen SELECT value FROM json_each($1)")
+        .bind(json!(codes).to_string())
+        .execute(db)
+        .await
+        .map(drop)
+}
+
+/// Which of the codes are taken, by the records or further up in the file.
+pub(super) async fn sales_of_dry_run(
+    db: &mut SqliteConnection,
+    codes: &[&str],
+) -> Result<HashMap<String, Existing>, sqlx::Error> {
+    let mut found = sales(&mut *db, codes, i64::MAX).await?;
+    let sql = "SELECT code_sales FROM temp.import_seen WHERE code_sales IN (SELECT value FROM json_each($1))";
+    let seen: Vec<String> = sqlx::query_scalar(sql).bind(json!(codes).to_string()).fetch_all(db).await?;
+    found.extend(seen.into_iter().map(|code| (code, Existing::further_up())));
+    Ok(found)
+}
+
 pub(super) async fn customers(
     db: &mut SqliteConnection,
     codes: &[&str],

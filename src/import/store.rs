@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::Kind;
+use super::load::Failure;
 use super::rows::{Known, Rows, Sale, StaffRow};
 use super::{postgres, sqlite};
 use crate::records::{self, Records, Tx};
@@ -40,6 +41,13 @@ pub(super) struct Existing {
     pub from_here: bool,
 }
 
+impl Existing {
+    /// A sale of the same file, at a dry run: it is not written, so only its code is known.
+    pub fn further_up() -> Self {
+        Self { customer: String::new(), date: String::new(), products: String::new(), price: 0, from_here: true }
+    }
+}
+
 /// A customer that the records have.
 #[derive(PartialEq, Eq)]
 pub(super) struct StoredCustomer {
@@ -57,14 +65,22 @@ pub(super) struct Store {
     began: i64,
     /// On SQLite: the last row of the sales before this run.
     last_row: i64,
+    /// On PostgreSQL: customers who get another department. Their sales and totals change with them, and whoever registers
+    /// or cancels a sale locks it before its totals: so does a run, at its end.
+    moved: Vec<(String, StoredCustomer)>,
     /// On PostgreSQL: what is paid at the end where there were no sales.
     first_load: Option<postgres::FirstLoad>,
 }
 
 impl Store {
     pub async fn begin(records: &Records, kind: Kind, dry_run: bool) -> Result<Self, sqlx::Error> {
-        let mut tx = records.begin_durable().await?;
+        let mut tx = match records {
+            // Others may write meanwhile: it only reads.
+            Records::Sqlite(file) if dry_run => Tx::Sqlite(file.durable().begin().await?),
+            records => records.begin_durable().await?,
+        };
         let (last_row, first_load) = match &mut tx {
+            Tx::Sqlite(tx) if dry_run => (sqlite::prepare_dry_run(tx).await.map(|()| 0)?, None),
             Tx::Sqlite(tx) => (sqlite::last_row(tx).await?, None),
             Tx::Postgres(tx) => {
                 tx.wait_for_long_statements();
@@ -72,7 +88,7 @@ impl Store {
             }
         };
         let began = records::now_ms(&mut tx).await?;
-        Ok(Self { tx, dry_run, began, last_row, first_load })
+        Ok(Self { tx, dry_run, began, last_row, moved: Vec::new(), first_load })
     }
 
     /// What the lines of a file of `kind` are checked against.
@@ -118,17 +134,26 @@ impl Store {
                     match old {
                         None => new.push((row.code, wanted)),
                         Some(old) if old == wanted => put.unchanged += 1,
-                        Some(_) => changed.push((row.code, wanted)),
+                        Some(old) => changed.push((row.code, wanted, old.department)),
                     }
                 }
                 (put.inserted, put.updated) = (new.len() as u64, changed.len() as u64);
+                if self.dry_run {
+                    return Ok(put);
+                }
+                let (stay, go): (Vec<_>, Vec<_>) =
+                    changed.into_iter().partition(|(_, wanted, department)| wanted.department == *department);
+                let pair = |(code, wanted, _)| (code, wanted);
+                let mut changed: Vec<_> = stay.into_iter().map(pair).collect();
+                let go = go.into_iter().map(pair);
                 match &mut self.tx {
                     Tx::Sqlite(tx) => {
+                        changed.extend(go);
                         sqlite::insert_customers(tx, &new).await?;
                         sqlite::update_customers(tx, &changed).await?;
                     }
-                    Tx::Postgres(_) if self.dry_run => {}
                     Tx::Postgres(tx) => {
+                        self.moved.extend(go);
                         postgres::insert_customers(tx, &new).await?;
                         postgres::update_customers(tx, &changed).await?;
                     }
@@ -142,6 +167,7 @@ impl Store {
     async fn sales(&mut self, rows: Vec<Sale>) -> Result<Put, sqlx::Error> {
         let codes: Vec<&str> = rows.iter().map(|row| row.code.as_str()).collect();
         let stored = match &mut self.tx {
+            Tx::Sqlite(tx) if self.dry_run => sqlite::sales_of_dry_run(tx, &codes).await?,
             Tx::Sqlite(tx) => sqlite::sales(tx, &codes, self.last_row).await?,
             Tx::Postgres(tx) => postgres::sales(tx, &codes, self.dry_run).await?,
         };
@@ -180,6 +206,7 @@ impl Store {
             return Ok(put);
         }
         match &mut self.tx {
+            Tx::Sqlite(tx) if self.dry_run => sqlite::remember_sales(tx, &rows).await?,
             Tx::Sqlite(tx) => sqlite::insert_sales(tx, &rows, self.began).await?,
             Tx::Postgres(tx) if self.dry_run => postgres::remember_sales(tx, &rows).await?,
             Tx::Postgres(tx) => postgres::insert_sales(tx, &rows, self.began, self.first_load.is_some()).await?,
@@ -207,18 +234,23 @@ impl Store {
                 Some(_) => put.updated += 1,
                 None => put.inserted += 1,
             }
-            staff::put(&mut self.tx, &wanted).await?;
+            if !self.dry_run {
+                staff::put(&mut self.tx, &wanted).await?;
+            }
         }
         Ok(put)
     }
 
     /// Makes the run real, with a row in the trail. `None` at a dry run, which leaves nothing.
-    pub async fn commit(mut self, kind: Kind, put: &Put) -> Result<Option<i64>, sqlx::Error> {
+    pub async fn commit(mut self, kind: Kind, put: &Put) -> Result<Option<i64>, Failure> {
         if self.dry_run {
             return Ok(None);
         }
-        if let (Some(first), Tx::Postgres(tx)) = (self.first_load.take(), &mut self.tx) {
-            first.end(tx).await?;
+        if let Tx::Postgres(tx) = &mut self.tx {
+            postgres::move_customers(tx, &self.moved).await?;
+            if let Some(first) = self.first_load.take() {
+                first.end(tx).await?;
+            }
         }
         let detail = json!({
             "kind": kind.word(), "inserted": put.inserted, "updated": put.updated, "unchanged": put.unchanged,
@@ -231,7 +263,69 @@ impl Store {
         .bind(detail.to_string())
         .execute(&mut self.tx)
         .await?;
-        self.tx.commit().await?;
+        self.tx.commit().await.map_err(Failure::Unknown)?;
         Ok(Some(self.began))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rows::Customer;
+    use super::*;
+    use crate::records::postgres::Group;
+    use crate::records::testing::Database;
+
+    fn customer(code: &str, department: &str) -> Rows {
+        let code = code.to_owned();
+        Rows::Customers(vec![Customer {
+            line: 1,
+            name: "青木".into(),
+            address: None,
+            phone: None,
+            department: department.into(),
+            code,
+        }])
+    }
+
+    #[tokio::test]
+    async fn a_run_that_moves_customers_and_a_cancellation_do_not_lock_each_other_out() {
+        let database = Database::create().await;
+        let admin = database.admin();
+        sqlx::raw_sql(
+            "INSERT INTO customers (code_customer, name_customer, address, phone, department)
+             VALUES ('A', '青木', '', '', '野菜'), ('B', '青木', '', '', '野菜');
+             INSERT INTO sales (code_sales, code_customer, sales_date, products, price, registered_by, origin, registered_at)
+             VALUES ('S-A', 'A', '2026-11-03', 'なす', 1, 'x', 'import', 1), ('S-B', 'B', '2026-11-03', 'なす', 20, 'x', 'import', 1)",
+        )
+        .execute(&admin)
+        .await
+        .unwrap();
+        // As `cancel_sale` does: the sale, then its day.
+        let mut cancel = admin.begin().await.unwrap();
+        sqlx::query("SELECT FROM sales WHERE code_sales = 'S-B' FOR UPDATE").execute(&mut *cancel).await.unwrap();
+        let records = database.records(Group::Owner).await;
+        let run = tokio::spawn(async move {
+            let mut store = Store::begin(&records, Kind::Customers, false).await.unwrap();
+            for code in ["A", "B"] {
+                assert_eq!(store.put(customer(code, "果物")).await.unwrap().updated, 1);
+            }
+            store.commit(Kind::Customers, &Put::default()).await
+        });
+        let waiting = "SELECT EXISTS (SELECT FROM pg_stat_activity
+                                      WHERE datname = current_database() AND wait_event_type = 'Lock')";
+        while !sqlx::query_scalar::<_, bool>(waiting).fetch_one(&admin).await.unwrap() {
+            assert!(!run.is_finished(), "it has to wait for the sale");
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        sqlx::query("UPDATE sales_daily SET count = count").execute(&mut *cancel).await.unwrap();
+        cancel.commit().await.unwrap();
+        assert!(run.await.unwrap().unwrap().is_some());
+        let totals: Vec<(String, i64)> = sqlx::query_as(
+            "SELECT department, sum(total)::bigint FROM sales_daily GROUP BY department HAVING sum(count) > 0",
+        )
+        .fetch_all(&admin)
+        .await
+        .unwrap();
+        assert_eq!(totals, [("果物".to_owned(), 21)]);
     }
 }

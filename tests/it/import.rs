@@ -204,6 +204,29 @@ async fn the_first_load_and_a_later_one_leave_the_table_as_they_found_it() {
 }
 
 #[tokio::test]
+async fn a_dry_run_into_a_file_holds_nobody_up() {
+    let place = Place::sqlite();
+    place.stock().await;
+    let records = place.records().await;
+    let writing = records.begin_durable().await.expect("the write lock");
+    let files = [
+        ("customers", "code_customer,name_customer,department\n0001,青木,果物\n0002,赤木,果物\n"),
+        ("staff", "team,user,role,departments\nT0MIHON,U0NEW,viewer,野菜\n"),
+        (
+            "sales",
+            "code_sales,code_customer,date_sales,products,price\nA,0001,2026-11-03,なす,600\nA,0001,2026-11-03,なす,600\n",
+        ),
+    ];
+    for (kind, text) in files {
+        let file = place.file(kind, text);
+        let said = place.json(kind, &file, &["--dry-run", "--continue"]).await.1;
+        assert_eq!((&said["new"], &said["bad"]), (&json!(1), &json!(u8::from(kind == "sales"))), "{said}");
+    }
+    drop(writing);
+    records.close().await;
+}
+
+#[tokio::test]
 async fn staff_import_loads_what_import_staff_loads() {
     for place in Place::both().await {
         place.stock().await;
