@@ -128,6 +128,15 @@ CREATE TRIGGER sales_need_an_approval BEFORE INSERT ON sales FOR EACH ROW WHEN (
 CREATE TRIGGER sales_cancel_needs_an_approval BEFORE UPDATE OF cancelled_at ON sales
     FOR EACH ROW WHEN (NEW.cancelled_at IS NOT NULL)
     EXECUTE FUNCTION sales_check_approval('cancel_sale');
+-- What an approved sale says was on its card. It can be cancelled, and follow its customer into another department; it
+-- cannot become another sale.
+CREATE TRIGGER sales_of_an_approval_stay_as_approved BEFORE UPDATE ON sales FOR EACH ROW
+    WHEN (OLD.origin = 'approval'
+          AND (OLD.code_sales, OLD.code_customer, OLD.sales_date, OLD.products, OLD.price, OLD.registered_by, OLD.origin,
+               OLD.proposal_id, OLD.digest, OLD.registered_at)
+              IS DISTINCT FROM (NEW.code_sales, NEW.code_customer, NEW.sales_date, NEW.products, NEW.price,
+                                NEW.registered_by, NEW.origin, NEW.proposal_id, NEW.digest, NEW.registered_at))
+    EXECUTE FUNCTION refuse('a registered sale is cancelled, never changed');
 CREATE TRIGGER sales_are_never_deleted BEFORE DELETE ON sales FOR EACH ROW WHEN (OLD.origin = 'approval')
     EXECUTE FUNCTION refuse('a registered sale is cancelled, never deleted');
 CREATE TRIGGER sales_are_never_truncated BEFORE TRUNCATE ON sales

@@ -281,6 +281,17 @@ async fn strange_hosts_pages_methods_and_bodies_are_refused() {
 }
 
 on_both_engines! {
+    async fn the_metadata_of_a_server_below_a_path_stands_where_rfc_9728_puts_it(engine) {
+        let booth = Booth::open_with(engine, |http| http.public_url = Some("https://host.example/sales/mcp".into())).await;
+        let challenge = booth.post(&[], ping()).await;
+        let there = "/.well-known/oauth-protected-resource/sales/mcp";
+        assert!(challenge.challenge().contains(&format!("\"https://host.example{there}\"")), "{}", challenge.challenge());
+        let answer = booth.send(Request::get(there).body(Body::empty()).unwrap()).await;
+        assert_eq!(answer.json()["resource"], "https://host.example/sales/mcp");
+    }
+}
+
+on_both_engines! {
     async fn the_metadata_and_the_health_are_told_to_everybody(engine) {
         let booth = Booth::open_with(engine, |http| http.public_url = Some("https://sales.example/mcp".into())).await;
         for path in ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"] {
