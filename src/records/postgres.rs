@@ -128,10 +128,11 @@ pub fn pool(settings: &Settings, group: Group, synced: Synced) -> Result<PgPool,
         .acquire_timeout(timeout / 2)
         // Testing a connection before each use would double a short statement; one that was just used is taken to live.
         .test_before_acquire(false)
-        .before_acquire(|connection, about| {
+        .before_acquire(move |connection, about| {
             Box::pin(async move {
                 if about.idle_for > FRESH {
-                    connection.ping().await?;
+                    // Bounded, so that whoever waits gets past a few that went dead.
+                    tokio::time::timeout(timeout / 8, connection.ping()).await.map_err(std::io::Error::from)??;
                 }
                 Ok(true)
             })
