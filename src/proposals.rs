@@ -16,69 +16,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::domain::{
-    ChannelId, Grounds, Lang, MessageTs, Person, Proposal, ProposalId, ProposalState, TeamId, ThreadKey, TurnId, Write,
-};
+use crate::domain::{Grounds, Lang, Person, Proposal, ProposalId, ProposalState, ThreadKey, TurnId, Write};
 use crate::records::{self, Db, Records, Row, Tx, now_ms};
 use crate::tokens;
 
-/// What [`read`] reads, by name: statements that asked for all columns would break in running programs when a migration
-/// adds one.
-macro_rules! columns {
-    ($of:literal) => {
-        concat!(
-            $of,
-            "id, ",
-            $of,
-            "turn_id, ",
-            $of,
-            "origin_turn, ",
-            $of,
-            "depth, ",
-            $of,
-            "team, ",
-            $of,
-            "channel, ",
-            $of,
-            "root, ",
-            $of,
-            "requester_team, ",
-            $of,
-            "requester_user, ",
-            $of,
-            "lang, ",
-            $of,
-            "write, ",
-            $of,
-            "grounds, ",
-            $of,
-            "digest, ",
-            $of,
-            "state, ",
-            $of,
-            "created_at, ",
-            $of,
-            "expires_at, ",
-            $of,
-            "decided_team, ",
-            $of,
-            "decided_user, ",
-            $of,
-            "result, ",
-            $of,
-            "failure, ",
-            $of,
-            "epoch, ",
-            $of,
-            "claim_click, ",
-            $of,
-            "trouble, ",
-            $of,
-            "tries"
-        )
-    };
-}
-pub(crate) use columns;
+mod row;
+
+pub(crate) use row::columns;
+use row::{corrupt, read};
 
 /// A claimed proposal's columns, with the name that its card shows.
 macro_rules! claimed_columns {
@@ -202,6 +147,8 @@ pub enum Claim {
     Claimed(Box<ClaimedProposal>),
     /// This very press was accepted before and is being carried out by a live executor.
     Running,
+    /// Another transaction is at it and has not ended.
+    Busy,
     /// Somebody pressed before; the state says what came of it.
     AlreadyDecided(Box<Proposal>),
     /// The presser is not the one who asked.
@@ -372,12 +319,19 @@ pub async fn claim(
         if let Some(claimed) = claim_pending(tx, &proposal.id, click, who, lease).await? {
             return Ok(Claim::Claimed(Box::new(claimed)));
         }
-        // Its time is over, or it was decided since it was read.
-        let now = records::query(concat!("SELECT ", columns!(""), " FROM proposals WHERE id = $1"))
-            .bind(proposal.id.as_str())
-            .fetch_one(&mut *tx)
-            .await?;
+        // Its time is over, or it was decided since it was read, or is being decided.
+        let now = records::query(concat!(
+            "SELECT ",
+            columns!(""),
+            ", expires_at <= now_ms() AS is_overdue FROM proposals WHERE id = $1"
+        ))
+        .bind(proposal.id.as_str())
+        .fetch_one(&mut *tx)
+        .await?;
         (proposal, claim_click) = (read(&now)?, now.try_get("claim_click")?);
+        if proposal.state == ProposalState::Pending && !now.try_get::<bool, _>("is_overdue")? {
+            return Ok(Claim::Busy);
+        }
     }
     if proposal.requester != *who {
         return Ok(Claim::NotYours(Box::new(proposal)));
@@ -406,7 +360,8 @@ async fn claim_pending(
          UPDATE proposals SET state = 'claimed', epoch = epoch + 1, claim_until = clock.now + $5, claim_click = $2,
                 decided_team = $3, decided_user = $4, decided_at = clock.now
          FROM clock
-         WHERE id = $1 AND state = 'pending' AND expires_at > clock.now AND requester_team = $3 AND requester_user = $4
+         WHERE id = (SELECT c.id FROM proposals c WHERE c.id = $1 AND c.state = 'pending' FOR UPDATE OF c SKIP LOCKED)
+           AND expires_at > clock.now AND requester_team = $3 AND requester_user = $4
          RETURNING ",
         claimed_columns!()
     ))
@@ -643,51 +598,6 @@ fn read_claimed(row: &Row) -> Result<ClaimedProposal, sqlx::Error> {
         tries: u32::try_from(row.try_get::<i64, _>("tries")?).map_err(|_| corrupt("tries"))?,
         proposal,
     })
-}
-
-fn read(row: &Row) -> Result<Proposal, sqlx::Error> {
-    let text = |column: &str| row.try_get::<String, _>(column);
-    let write: Write = serde_json::from_str(&text("write")?).map_err(|e| sqlx::Error::Decode(Box::new(e)))?;
-    let result: Option<String> = row.try_get("result")?;
-    let decided_by =
-        match (row.try_get::<Option<String>, _>("decided_team")?, row.try_get::<Option<String>, _>("decided_user")?) {
-            (Some(team), Some(user)) => Some(Person::new(team, user)),
-            _ => None,
-        };
-    Ok(Proposal {
-        id: ProposalId::new(text("id")?),
-        thread: ThreadKey {
-            team: TeamId::new(text("team")?),
-            channel: ChannelId::new(text("channel")?),
-            root: MessageTs::new(text("root")?),
-        },
-        requester: Person::new(text("requester_team")?, text("requester_user")?),
-        lang: if text("lang")? == "ja" { Lang::Ja } else { Lang::En },
-        turn: TurnId::new(text("turn_id")?),
-        origin_turn: TurnId::new(text("origin_turn")?),
-        depth: u32::try_from(row.try_get::<i64, _>("depth")?).map_err(|_| corrupt("depth"))?,
-        write,
-        grounds: grounds(&text("grounds")?),
-        digest: text("digest")?,
-        state: ProposalState::from_code(&text("state")?).ok_or_else(|| corrupt("state"))?,
-        created_at: row.try_get("created_at")?,
-        expires_at: row.try_get("expires_at")?,
-        decided_by,
-        result: result.map(|r| serde_json::from_str(&r)).transpose().map_err(|e| sqlx::Error::Decode(Box::new(e)))?,
-        failure: row.try_get("failure")?,
-    })
-}
-
-/// They explain a card and decide nothing: a form that another version wrote must not keep a press from being carried out.
-fn grounds(stored: &str) -> Grounds {
-    serde_json::from_str(stored).unwrap_or_else(|error| {
-        tracing::warn!(%error, "where a card's values came from cannot be read");
-        Grounds::default()
-    })
-}
-
-fn corrupt(column: &str) -> sqlx::Error {
-    sqlx::Error::Decode(format!("proposals.{column} holds what this program did not write").into())
 }
 
 #[cfg(test)]

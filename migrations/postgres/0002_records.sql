@@ -180,21 +180,42 @@ CREATE TABLE audit_seals (
     sealed_at bigint NOT NULL
 );
 
+CREATE UNIQUE INDEX audit_seals_by_end ON audit_seals (last_id);
+
 CREATE TRIGGER audit_is_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit
     FOR EACH STATEMENT EXECUTE FUNCTION refuse('audit is append-only');
 CREATE TRIGGER audit_seals_are_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_seals
     FOR EACH STATEMENT EXECUTE FUNCTION refuse('audit is append-only');
 
--- The newest row before which no other can appear any more: numbers are given before they are committed, so it waits
--- until no transaction that appends is open. It gives up soon, since appending waits for it meanwhile.
+-- The newest row before which no other can appear any more. Numbers are given before they are committed, and whoever
+-- appends holds its lock on the table before it gets one: so it waits for those who hold that lock now, and nobody waits
+-- for it. It gives up soon; the next round comes anyway.
 CREATE FUNCTION audit_barrier() RETURNS bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, public, pg_temp
-    SET lock_timeout = '500ms'
 AS $$
+DECLARE
+    newest    bigint;
+    appending text[];
 BEGIN
-    LOCK TABLE audit IN SHARE MODE;
-    RETURN (SELECT coalesce(max(id), 0) FROM audit);
+    SELECT coalesce(max(id), 0) INTO newest FROM audit;
+    FOR try IN 0..50 LOOP
+        IF try = 0 THEN
+            appending := ARRAY(
+                SELECT l.virtualtransaction FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+                WHERE d.datname = current_database() AND l.relation = 'audit'::regclass
+                  AND l.mode = 'RowExclusiveLock' AND l.granted);
+        ELSE
+            PERFORM pg_sleep(0.01);
+        END IF;
+        IF NOT EXISTS (
+            SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+            WHERE d.datname = current_database() AND l.relation = 'audit'::regclass
+              AND l.mode = 'RowExclusiveLock' AND l.granted AND l.virtualtransaction = ANY (appending)) THEN
+            RETURN newest;
+        END IF;
+    END LOOP;
+    RAISE EXCEPTION 'rows are being appended to the audit' USING ERRCODE = 'lock_not_available';
 END
 $$;
 

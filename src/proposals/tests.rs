@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use chrono::NaiveDate;
 
 use super::*;
-use crate::domain::Yen;
+use crate::domain::{ChannelId, MessageTs, TeamId, Yen};
 use crate::records::postgres::Group;
 use crate::records::testing::on_both_engines;
 

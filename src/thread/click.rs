@@ -5,19 +5,18 @@
 //! refused: an unknown outcome stays `claimed` and the same call is made again, which returns the first row.
 //!
 //! A transaction locks the press first, then the conversation where it ends a proposal, then the proposal. None waits
-//! for a conversation: it makes room and comes again, so that one that stands still holds up its own presses only.
+//! for another one: it makes room and comes again, so that one that stands still holds up its own presses only.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use backon::{BackoffBuilder, ExponentialBuilder};
 use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::agent::Item;
 use crate::audit::{self, Entry};
 use crate::domain::{Clock, Lang, Person, Proposal, ProposalId, ProposalState, Risk, ThreadKey};
-use crate::mcp::{Mcp, McpError};
+use crate::mcp::Mcp;
 use crate::outbox::{self, Outbox, Place};
 use crate::policy;
 use crate::proposals::{self, Claim, ClaimedProposal, Settlement, Standing};
@@ -25,6 +24,7 @@ use crate::records::{self, Records, Tx};
 use crate::slack::inbound::ClickAction;
 use crate::slack::text;
 use crate::staff::{self, Staff};
+use crate::thread::again::{Pauses, Trouble};
 use crate::thread::asker::Askers;
 use crate::thread::outcome::{already, is_refusal, note, row};
 use crate::thread::press::Press;
@@ -38,17 +38,6 @@ const WORKING_AFTER: Duration = Duration::from_millis(700);
 
 /// The background senders leave a message to the executor that wished for it, and will drive it at once, for so long.
 const HOLD: Duration = Duration::from_secs(2);
-
-/// How long a transaction comes again for a conversation that another one has.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// The longest pause before a call is made again that the server did not answer: it costs little, and whoever waits is
-/// served soon after it is back.
-const NO_ANSWER_PAUSE: Duration = Duration::from_secs(10);
-
-/// The same after an answer that is neither yes nor no: somebody has to repair something first, and each try leaves a
-/// row in the audit.
-const BAD_ANSWER_PAUSE: Duration = Duration::from_secs(300);
 
 /// Carries presses out. The only holder of the key that signs approvals.
 pub struct Clicks {
@@ -99,13 +88,6 @@ enum Decided {
 struct Card {
     standing: Option<Standing>,
     presser: Option<Staff>,
-}
-
-/// Why nobody knows whether a write was made.
-struct Trouble {
-    code: String,
-    longest_pause: Duration,
-    reason: String,
 }
 
 /// How the audit names what happens without a press.
@@ -231,7 +213,7 @@ impl Clicks {
         }
     }
 
-    /// `None`: another transaction has the conversation.
+    /// `None`: another transaction has the conversation or the card.
     async fn try_decide(&self, press: &Press, lang: Lang, outsider: bool) -> Result<Option<Decided>, sqlx::Error> {
         let _turn = self.turn().await?;
         let mut tx = self.records.begin_durable().await?;
@@ -239,7 +221,10 @@ impl Clicks {
         let decided = match (standing, press.action) {
             (None, _) => self.tell(&mut tx, press, None, "not_found", &words::unknown_card(lang)).await?,
             (Some(standing), ClickAction::Confirm) => {
-                self.confirm(&mut tx, press, standing, presser, (lang, outsider)).await?
+                match self.confirm(&mut tx, press, standing, presser, (lang, outsider)).await? {
+                    Some(decided) => decided,
+                    None => return Ok(None),
+                }
             }
             (Some(Standing { proposal, .. }), ClickAction::Cancel) => {
                 if !proposals::try_lock_thread(&mut tx, &proposal.thread).await? {
@@ -259,7 +244,7 @@ impl Clicks {
         standing: Standing,
         presser: Option<Staff>,
         (lang, outsider): (Lang, bool),
-    ) -> Result<Decided, sqlx::Error> {
+    ) -> Result<Option<Decided>, sqlx::Error> {
         let proposal = &standing.proposal;
         if proposal.requester == press.who && proposal.state == ProposalState::Pending {
             // Whoever became a guest, or left, may not press what they asked for before.
@@ -271,24 +256,27 @@ impl Clicks {
             });
             if !allowed {
                 self.audit(tx, press, "refused_without_rights", proposal).await?;
-                return self.tell(tx, press, Some(proposal), "not_allowed", &words::not_allowed(lang)).await;
+                let sentence = words::not_allowed(lang);
+                return self.tell(tx, press, Some(proposal), "not_allowed", &sentence).await.map(Some);
             }
         }
-        match proposals::claim(tx, standing, &press.id, &press.who, self.lease()).await? {
+        let decided = match proposals::claim(tx, standing, &press.id, &press.who, self.lease()).await? {
+            Claim::Busy => return Ok(None),
             Claim::Claimed(claimed) => {
                 self.audit(tx, press, "claimed", claimed.proposal()).await?;
                 let mut shown = claimed.proposal().clone();
                 shown.state = ProposalState::Claimed;
                 count(&shown);
                 self.show(tx, &shown, &name(&claimed), WORKING_AFTER).await?;
-                Ok(Decided::Execute(claimed))
+                Decided::Execute(claimed)
             }
-            Claim::Running => Ok(Decided::Nothing),
-            Claim::NotYours(p) => self.tell_not_yours(tx, press, lang, &p).await,
-            Claim::Expired(p) => self.too_late(tx, press, lang, *p).await,
-            Claim::Superseded(p) => self.tell(tx, press, Some(&p), "superseded", &words::superseded(lang)).await,
-            Claim::AlreadyDecided(p) => self.tell(tx, press, Some(&p), "already_decided", &already(lang, &p)).await,
-        }
+            Claim::Running => Decided::Nothing,
+            Claim::NotYours(p) => self.tell_not_yours(tx, press, lang, &p).await?,
+            Claim::Expired(p) => self.too_late(tx, press, lang, *p).await?,
+            Claim::Superseded(p) => self.tell(tx, press, Some(&p), "superseded", &words::superseded(lang)).await?,
+            Claim::AlreadyDecided(p) => self.tell(tx, press, Some(&p), "already_decided", &already(lang, &p)).await?,
+        };
+        Ok(Some(decided))
     }
 
     async fn cancel(
@@ -445,7 +433,7 @@ impl Clicks {
     async fn left_unknown(&self, claimed: &ClaimedProposal, trouble: &Trouble) -> Result<Ran, sqlx::Error> {
         let proposal = claimed.proposal();
         let tries = claimed.tries(&trouble.code);
-        let pause = pause(Duration::from_millis(self.settings.retry_pause_ms), trouble.longest_pause, tries);
+        let pause = trouble.pause(Duration::from_millis(self.settings.retry_pause_ms), tries);
         if tries > 1 {
             proposals::retry_after(self.records.durable(), claimed, &trouble.code, pause).await?;
             return Ok(Ran::StillDue);
@@ -575,56 +563,6 @@ impl Clicks {
             self.outbox.drive(key).await?;
         }
         Ok(())
-    }
-}
-
-impl Trouble {
-    /// The server said something that is neither yes nor no.
-    fn answered(code: &str) -> Self {
-        Self { code: code.to_owned(), longest_pause: BAD_ANSWER_PAUSE, reason: format!("error {code}") }
-    }
-
-    fn of(error: &McpError) -> Self {
-        let longest_pause = match error {
-            McpError::Unavailable(_) | McpError::Timeout => NO_ANSWER_PAUSE,
-            McpError::Protocol(_) => BAD_ANSWER_PAUSE,
-        };
-        Self { code: error.code().to_owned(), longest_pause, reason: error.to_string() }
-    }
-}
-
-/// Before the next try, the `tries`th for one reason: between `first` and twice that at first, doubling.
-fn pause(first: Duration, longest: Duration, tries: u32) -> Duration {
-    let longest = longest.max(first);
-    ExponentialBuilder::default()
-        .with_min_delay(first)
-        .with_max_delay(longest)
-        .without_max_times()
-        .with_jitter()
-        .build()
-        .nth(usize::try_from(tries.saturating_sub(1)).unwrap_or(usize::MAX))
-        .unwrap_or(longest)
-}
-
-/// The short pauses of who comes again for a conversation.
-struct Pauses {
-    begun: Instant,
-    next: Duration,
-}
-
-impl Pauses {
-    fn new() -> Self {
-        Self { begun: Instant::now(), next: Duration::from_millis(5) }
-    }
-
-    /// `false` when it has taken too long.
-    async fn wait(&mut self) -> bool {
-        if self.begun.elapsed() > PATIENCE {
-            return false;
-        }
-        tokio::time::sleep(self.next).await;
-        self.next = (self.next * 2).min(Duration::from_millis(200));
-        true
     }
 }
 

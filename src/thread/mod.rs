@@ -5,6 +5,7 @@
 //! proposal's row is the lock), [`continuation`] begins what remained of a request. [`trace`] shows all of it to the
 //! curious.
 
+mod again;
 pub mod asker;
 pub mod claims;
 pub mod click;

@@ -439,6 +439,28 @@ async fn k08_a_press_while_the_sales_server_hangs_is_carried_out_later_and_never
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_outcome_that_stays_unknown_is_one_row_of_the_audit_for_each_reason_and_not_for_each_try() {
+    let rig = Rig::with_clerk(&[
+        ("SALES_CONCIERGE__SALES_SERVER__CALL_TIMEOUT_MS", "100"),
+        ("SALES_CONCIERGE__PROPOSALS__RETRY_PAUSE_MS", "20"),
+    ])
+    .await;
+    let (_, card) = rig.offered().await;
+    rig.settles().await;
+    let server = rig.sales_server_pid();
+    rig.signal(server, "STOP").await;
+    rig.confirm(AOKI, &card).await;
+    rig.until("tried again and again", "SELECT tries >= 3 FROM proposals", 1).await;
+    rig.signal(server, "CONT").await;
+    rig.becomes(&card, "登録しました").await;
+    rig.in_order().await;
+    let rows = rig.count("SELECT count(*) FROM audit WHERE event = 'outcome_unknown'").await;
+    let reasons = rig.count("SELECT count(DISTINCT result) FROM audit WHERE event = 'outcome_unknown'").await;
+    assert!(rows >= 1 && rows == reasons, "{rows} rows for {reasons} reasons");
+    assert_eq!(rig.approved_sales().await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_press_that_has_to_wait_costs_the_machine_nothing() {
     let rig = Rig::with_clerk(&[
         ("SALES_CONCIERGE__SALES_SERVER__CALL_TIMEOUT_MS", "100"),

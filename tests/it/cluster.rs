@@ -334,3 +334,80 @@ async fn what_is_asked_and_pressed_while_the_database_is_away_is_done_once_when_
     assert_eq!(count(&admin, "SELECT count(*) FROM sales").await, 2);
     drop(rig);
 }
+
+/// Presses on the sample cards at one bot, numbered from `first`.
+async fn press_all(rig: &Rig, address: &str, cards: &[(String, ThreadKey)], first: usize) {
+    let sent = cards.iter().enumerate().map(|(n, (id, thread))| {
+        let payload = press(id, thread.channel.as_str(), thread.root.as_str(), first + n);
+        rig.send_to(address, INTERACTIONS, form(&payload), FORM)
+    });
+    for answer in futures::future::join_all(sent).await {
+        assert_eq!(answer.status, 200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn k17_a_transaction_that_stands_still_holds_up_its_own_card_and_no_other() {
+    let database = Database::create().await;
+    let admin = database.admin();
+    furnish(&admin).await;
+    let rig = Rig::with(over(&database)).await;
+    let records = database.records(Group::Bot).await;
+    let cards = propose(&records, &rig, 13).await;
+    let (stuck, others) = cards.split_first().expect("cards");
+    // What a bot that was stopped in the middle would leave behind, until the database ends it.
+    let mut still = records.begin_durable().await.expect("a transaction");
+    proposals::lock_thread(&mut still, &stuck.1).await.expect("the conversation");
+    let row = records::query("SELECT id FROM proposals WHERE id = $1 FOR UPDATE").bind(stuck.0.as_str());
+    row.fetch_one(&mut still).await.expect("the card");
+    // More presses than transactions that may be open at once.
+    for n in 0..8 {
+        press_all(&rig, &rig.address(), std::slice::from_ref(stuck), 100 + n).await;
+    }
+    let begun = Instant::now();
+    press_all(&rig, &rig.address(), others, 0).await;
+    until(&admin, &rig, "SELECT count(*) FROM proposals WHERE state = 'done'", 12).await;
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    assert_eq!(count(&admin, "SELECT count(*) FROM clicks WHERE handled_at IS NULL").await, 8);
+    drop(still);
+    until(&admin, &rig, "SELECT count(*) FROM clicks WHERE handled_at IS NULL", 0).await;
+    assert_eq!(count(&admin, "SELECT count(*) FROM sales").await, 13);
+    records.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn k08_k10_k17_a_press_whose_bot_is_killed_or_stopped_is_driven_on_by_another_and_writes_once() {
+    for end in ["KILL", "STOP"] {
+        let database = Database::create().await;
+        let admin = database.admin();
+        furnish(&admin).await;
+        let mut options = over(&database);
+        options.env.push(("SALES_CONCIERGE__PROPOSALS__CLAIM_LEASE_MS", "700".to_owned()));
+        let mut rig = Rig::prepare(options).await;
+        rig.start_bot_with(&[("FAILPOINTS", "sales::committed=pause")]).await;
+        let _other = rig.another().await;
+        rig.model.rule(clerk);
+        let card = rig.card(&rig.dm(AOKI, "登録 0002 かぼちゃ4個 600").await).await;
+        rig.confirm(AOKI, &card).await;
+        // The row is there, and its bot never hears of it.
+        until(&admin, &rig, "SELECT count(*) FROM sales", 1).await;
+        let (bot, server) = (rig.bot_pid(), rig.sales_server_pid());
+        rig.signal(bot, "STOP").await;
+        if end == "KILL" {
+            rig.signal(server, "KILL").await;
+            rig.kill_bot().await;
+        }
+        rig.becomes(&card, "登録しました").await;
+        until(&admin, &rig, "SELECT count(*) FROM proposals WHERE state = 'done' AND epoch > 1", 1).await;
+        if end == "STOP" {
+            rig.signal(bot, "CONT").await;
+            rig.signal(server, "KILL").await;
+            rig.dm(AOKI, "登録 0002 なす1本 100").await;
+        }
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        assert_eq!(count(&admin, "SELECT count(*) FROM sales").await, 1, "{end}");
+        assert_eq!(count(&admin, "SELECT count(*) FROM audit WHERE event = 'sale_registered'").await, 1, "{end}");
+        assert_eq!(count(&admin, "SELECT count(*) FROM history_events").await, 1, "{end}");
+        assert_eq!(count(&admin, "SELECT count(*) FROM clicks WHERE handled_at IS NULL").await, 0, "{end}");
+    }
+}

@@ -8,3 +8,6 @@ ALTER TABLE continuations ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;
 -- Why the outcome of a claimed write is not known yet, and how often it stayed so.
 ALTER TABLE proposals ADD COLUMN trouble TEXT;
 ALTER TABLE proposals ADD COLUMN tries INTEGER NOT NULL DEFAULT 0;
+
+-- The newest seal, and the one that covers a row, are looked for by their end.
+CREATE UNIQUE INDEX audit_seals_by_end ON audit_seals (last_id);
