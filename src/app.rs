@@ -13,6 +13,7 @@ use axum::Router;
 use axum::routing::get;
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, openai};
@@ -31,7 +32,8 @@ use crate::slack::signature::Verifier;
 use crate::telemetry;
 use crate::thread::asker::Askers;
 use crate::thread::click::{self, Clicks};
-use crate::thread::press::Presses;
+use crate::thread::continuation::{self, Continuations};
+use crate::thread::press::{Press, Presses};
 use crate::thread::turn::Turns;
 use crate::thread::{queue, trace, worker};
 use crate::tokens::{Keys, PublicKeys};
@@ -166,6 +168,7 @@ pub struct App {
     mcp: Arc<Mcp>,
     turns: Arc<Turns>,
     duties: Duties,
+    pressed: UnboundedReceiver<Press>,
     wake_worker: Arc<Notify>,
     worker: worker::Settings,
 }
@@ -186,6 +189,7 @@ impl App {
             if !records.is_shared() {
                 click::free_all(&records).await.context("the records do not answer")?;
                 outbox::free_all(&records).await.context("the records do not answer")?;
+                continuation::free_all(&records).await.context("the records do not answer")?;
             }
             anyhow::Ok(work)
         };
@@ -205,6 +209,8 @@ impl App {
             Arc::new(openai::OpenAi::new(config.model.endpoint()).context("the model's settings cannot be used")?);
         let outbox = Outbox::new(records.clone(), slack.clone());
         let askers = Arc::new(Askers::new(records.clone(), slack.clone(), clock.clone(), config.company));
+        let lease = Duration::from_millis(config.duties.continuation_lease_ms.max(1));
+        let continuations = Continuations::new(records.clone(), lease).context("no random bytes")?;
         let turns = Arc::new(Turns::new(
             records.clone(),
             work.clone(),
@@ -212,6 +218,7 @@ impl App {
             outbox.clone(),
             Agent::new(model, Arc::clone(&mcp), config.policy.clone(), config.limits.clone()),
             Arc::clone(&askers),
+            continuations.clone(),
             config.turn.clone(),
             Duration::from_secs(config.proposals.expiry_s),
         ));
@@ -225,7 +232,8 @@ impl App {
             clock.clone(),
             config.proposals.clone(),
         ));
-        let (wake_worker, wake_duties) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let wake_worker = Arc::new(Notify::new());
+        let (handed, pressed) = unbounded_channel();
         let secrets = [&config.slack.signing_secret, &config.slack.former_signing_secret];
         let edge = Arc::new(Edge {
             verifier: Verifier::new(secrets.into_iter().flatten().cloned().collect()),
@@ -235,15 +243,15 @@ impl App {
             records: records.clone(),
             clock,
             wake_worker: Arc::clone(&wake_worker),
-            wake_duties: Arc::clone(&wake_duties),
+            pressed: handed,
         });
         let duties = Duties::new(
             records.clone(),
             work.clone(),
             clicks,
             outbox,
+            continuations,
             Arc::clone(&wake_worker),
-            wake_duties,
             config.duties.clone(),
             Duration::from_secs(config.audit.seal_interval_s),
         );
@@ -262,6 +270,7 @@ impl App {
             mcp,
             turns,
             duties,
+            pressed,
             wake_worker,
             worker: config.worker.clone(),
         })
@@ -295,7 +304,7 @@ impl App {
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
         let worker =
             tokio::spawn(worker::run(self.work.clone(), self.turns, self.wake_worker, stop.clone(), self.worker));
-        let duties = tokio::spawn(self.duties.run(stop.clone()));
+        let duties = tokio::spawn(self.duties.run(self.pressed, stop.clone()));
         let upkeep = tokio::spawn(telemetry::upkeep());
         if let Some(listener) = self.metrics {
             let router = Router::new()

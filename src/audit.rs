@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::domain::{Person, ProposalId, Risk};
-use crate::records::{self, Db, Row};
+use crate::records::{self, Db, Query, Row};
 
 pub mod export;
 pub mod seal;
@@ -113,28 +113,46 @@ pub async fn append(db: impl Into<Db<'_>>, entry: Entry<'_>) -> Result<(), sqlx:
 /// # Errors
 /// When the store does not answer.
 pub async fn append_from(db: impl Into<Db<'_>>, entry: Entry<'_>, origin: &Origin) -> Result<(), sqlx::Error> {
-    let text = |key: &str| entry.detail.get(key).and_then(Value::as_str);
-    records::query(
+    let statement = records::query(
         "INSERT INTO audit (at, actor, on_behalf, message, event, tool, risk, proposal, digest, model, prompt_hash,
                             tools_hash, result, detail)
          VALUES (now_ms(), $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
-    )
-    .bind(entry.actor)
-    .bind(entry.on_behalf.subject())
-    .bind(origin.message.clone())
-    .bind(entry.event)
-    .bind(entry.tool)
-    .bind(entry.risk.code())
-    .bind(entry.proposal.map(ProposalId::as_str))
-    .bind(text("digest"))
-    .bind(origin.model.clone())
-    .bind(origin.prompt_hash.clone())
-    .bind(origin.tools_hash.clone())
-    .bind(text("code").unwrap_or("ok"))
-    .bind(entry.detail.to_string())
-    .execute(db)
-    .await?;
-    Ok(())
+    );
+    insert(statement, entry, origin).execute(db).await.map(drop)
+}
+
+/// The same about a proposal, with the message that it began with, as [`Origin::of_proposal`] has it.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn append_about(db: impl Into<Db<'_>>, entry: Entry<'_>) -> Result<(), sqlx::Error> {
+    let statement = records::query(
+        "INSERT INTO audit (at, actor, on_behalf, message, event, tool, risk, proposal, digest, model, prompt_hash,
+                            tools_hash, result, detail)
+         VALUES (now_ms(), $1, $2,
+                 coalesce($3, (SELECT a.message FROM audit a WHERE a.proposal = $7 AND a.message IS NOT NULL
+                               ORDER BY a.id LIMIT 1)),
+                 $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+    );
+    insert(statement, entry, &Origin::default()).execute(db).await.map(drop)
+}
+
+fn insert(statement: Query, entry: Entry<'_>, origin: &Origin) -> Query {
+    let text = |key: &str| entry.detail.get(key).and_then(Value::as_str);
+    statement
+        .bind(entry.actor)
+        .bind(entry.on_behalf.subject())
+        .bind(origin.message.clone())
+        .bind(entry.event)
+        .bind(entry.tool)
+        .bind(entry.risk.code())
+        .bind(entry.proposal.map(ProposalId::as_str))
+        .bind(text("digest"))
+        .bind(origin.model.clone())
+        .bind(origin.prompt_hash.clone())
+        .bind(origin.tools_hash.clone())
+        .bind(text("code").unwrap_or("ok"))
+        .bind(entry.detail.to_string())
 }
 
 /// Whom a row names where nobody is known to have acted.

@@ -354,7 +354,7 @@ impl Config {
         let missing = keys.into_iter().filter(|(_, keys)| list(keys).is_empty()).map(|(key, _)| {
             format!("{key} is not set ({}): public keys, comma separated; the bot sets it for its own", variable(key))
         });
-        all(self.store_faults(Group::Reader).into_iter().chain(missing).collect())
+        all(self.store_faults(Group::Reader).into_iter().chain(missing).chain(self.sales_server_faults()).collect())
     }
 
     /// For each command that reads or writes the stores: they are where this build keeps them.
@@ -442,8 +442,9 @@ impl Config {
     }
 
     fn sales_server_faults(&self) -> Option<String> {
-        let url = Some(self.sales_server.url.as_str()).filter(|url| !url.is_empty());
-        not_a_url("sales_server.url", url)
+        let server = &self.sales_server;
+        let urls = [("sales_server.url", &server.url), ("sales_server.public_url", &server.public_url)];
+        urls.into_iter().find_map(|(key, url)| not_a_url(key, Some(url.as_str()).filter(|url| !url.is_empty())))
     }
 
     fn model_faults(&self) -> Vec<String> {

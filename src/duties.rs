@@ -8,22 +8,34 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::audit::seal;
-use crate::domain::ProposalId;
-use crate::outbox::{self, Outbox};
+use crate::outbox::Outbox;
 use crate::proposals;
 use crate::records::Records;
-use crate::thread::click::{self, Clicks};
-use crate::thread::continuation;
-use crate::thread::queue;
+use crate::thread::click::{Clicks, Ran};
+use crate::thread::continuation::{Continuation, Continuations};
+use crate::thread::history;
+use crate::thread::press::Press;
+use crate::thread::queue::{self, Pushed};
 use crate::work::Work;
+
+mod due;
+
+use due::Due;
+
+/// How often confirmed writes without an outcome are counted.
+const WATCH_EVERY: Duration = Duration::from_secs(10);
+
+/// A confirmed write without an outcome for longer is worth an operator's look, and again after as long.
+const TOO_LONG: Duration = Duration::from_secs(180);
 
 /// How duties are run.
 #[derive(Clone, Debug, Deserialize)]
@@ -33,11 +45,14 @@ pub struct Settings {
     pub interval_ms: u64,
     /// How many presses are worked on side by side; of claimed and overdue cards as many again, and of messages.
     pub parallel: usize,
+    /// What remains of a request is left to the bot that has its conversation, and to a bot that took it and is silent,
+    /// for so long, in milliseconds; then any other bot on the database carries it on.
+    pub continuation_lease_ms: u64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { interval_ms: 1_000, parallel: 32 }
+        Self { interval_ms: 1_000, parallel: 32, continuation_lease_ms: 30_000 }
     }
 }
 
@@ -47,7 +62,9 @@ pub struct Duties {
     work: Work,
     clicks: Arc<Clicks>,
     outbox: Outbox,
+    continuations: Continuations,
     wake_worker: Arc<Notify>,
+    /// Calls for a look before the interval is over.
     wake: Arc<Notify>,
     settings: Settings,
     seal_interval: Duration,
@@ -73,35 +90,16 @@ impl Slots {
     }
 }
 
-/// One piece of due work.
-enum Due {
-    Click(String),
-    Abandoned(ProposalId),
-    Overdue(ProposalId),
-    Message(String),
-}
-
-impl Due {
-    fn name(&self) -> String {
-        match self {
-            Self::Click(id) => format!("click {id}"),
-            Self::Abandoned(id) => format!("claim {id}"),
-            Self::Overdue(id) => format!("expiry {id}"),
-            Self::Message(key) => format!("message {key}"),
-        }
-    }
-}
-
 impl Duties {
-    /// Puts the parts together. `wake` is what calls for a look before the interval is over.
+    /// Puts the parts together.
     #[expect(clippy::too_many_arguments, reason = "the composition root calls it once, by name")]
     pub fn new(
         records: Records,
         work: Work,
         clicks: Arc<Clicks>,
         outbox: Outbox,
+        continuations: Continuations,
         wake_worker: Arc<Notify>,
-        wake: Arc<Notify>,
         settings: Settings,
         seal_interval: Duration,
     ) -> Self {
@@ -112,8 +110,9 @@ impl Duties {
             work,
             clicks,
             outbox,
+            continuations,
             wake_worker,
-            wake,
+            wake: Arc::default(),
             settings,
             seal_interval,
             presses,
@@ -124,9 +123,16 @@ impl Duties {
         }
     }
 
-    /// Looks and repairs until told to stop, then waits for what runs and seals what it left.
-    pub async fn run(self, stop: CancellationToken) {
-        tokio::join!(self.keep_looking(&stop), self.keep_sealing(&stop));
+    /// Looks and repairs until told to stop, then waits for what runs and seals what it left. `pressed` are the presses
+    /// that this process has just stored; they wait for no look.
+    pub async fn run(self, pressed: UnboundedReceiver<Press>, stop: CancellationToken) {
+        tokio::join!(
+            self.keep_looking(&stop),
+            self.take_presses(pressed, &stop),
+            self.keep_sealing(&stop),
+            self.keep_renewing(&stop),
+            self.keep_watching(&stop)
+        );
         self.running.close();
         self.running.wait().await;
         self.seal().await;
@@ -137,6 +143,33 @@ impl Duties {
         let interval = self.seal_interval.max(Duration::from_secs(1));
         while stop.run_until_cancelled(tokio::time::sleep(interval)).await.is_some() {
             self.seal().await;
+        }
+    }
+
+    /// By itself, so that no look that takes long loses a lease.
+    async fn keep_renewing(&self, stop: &CancellationToken) {
+        while stop.run_until_cancelled(tokio::time::sleep(self.continuations.span() / 3)).await.is_some() {
+            if let Err(error) = self.continuations.renew().await {
+                tracing::warn!(error = %error, "leases on continuations not renewed; tried again in a moment");
+            }
+        }
+    }
+
+    /// Tells whoever runs the bot of confirmed writes that come to no end.
+    async fn keep_watching(&self, stop: &CancellationToken) {
+        let mut told: Option<Instant> = None;
+        while stop.run_until_cancelled(tokio::time::sleep(WATCH_EVERY)).await.is_some() {
+            let Ok(waiting) = proposals::unfinished(&self.records).await else { continue };
+            metrics::gauge!("proposals_claimed_seconds").set(waiting.oldest.as_secs_f64());
+            if waiting.oldest > TOO_LONG && told.is_none_or(|at| at.elapsed() > TOO_LONG) {
+                told = Some(Instant::now());
+                tracing::error!(
+                    writes = waiting.writes,
+                    oldest_s = waiting.oldest.as_secs(),
+                    trouble = waiting.trouble,
+                    "confirmed writes have no outcome yet; they are driven on, but somebody should look at the sales server"
+                );
+            }
         }
     }
 
@@ -174,90 +207,118 @@ impl Duties {
     }
 
     async fn look(&self) -> Result<(), sqlx::Error> {
-        for id in click::due(&self.records).await? {
-            self.begin(Due::Click(id));
-        }
-        for id in proposals::abandoned(self.records.read()).await? {
-            self.begin(Due::Abandoned(id));
-        }
-        for id in proposals::overdue(self.records.read()).await? {
-            self.begin(Due::Overdue(id));
-        }
-        for key in outbox::due(&self.records).await? {
-            self.begin(Due::Message(key));
-        }
-        for continuation in continuation::due(&self.records).await? {
-            match &continuation.job {
-                Ok(job) => {
-                    fail::fail_point!("duties::continuing");
-                    queue::push(&self.work, job, None).await?;
-                    fail::fail_point!("duties::pushed");
-                }
-                // The row stays to be looked at; counting as enqueued, it holds up nobody.
-                Err(_) => {
-                    metrics::counter!("continuations_unreadable_total").increment(1);
-                    tracing::error!(turn = %continuation.turn, "a continuation cannot be read and is set aside");
-                }
+        for due in due::all(&self.records).await? {
+            match due {
+                Due::Continuation(continuation) => self.go_on(&continuation).await?,
+                due => self.begin(due),
             }
-            continuation::enqueued(&self.records, &continuation).await?;
-            self.wake_worker.notify_one();
         }
         metrics::gauge!("queue_depth").set(queue::depth(&self.work).await? as f64);
         Ok(())
+    }
+
+    /// Takes a continuation and makes a job of it, if it is this bot's to carry on. A bot without the conversation could
+    /// only guess what the person wanted: it leaves the one that has it time to come.
+    async fn go_on(&self, continuation: &Continuation) -> Result<(), sqlx::Error> {
+        let Some(remaining) = &continuation.remaining else {
+            if self.continuations.set_aside(continuation).await? {
+                metrics::counter!("continuations_unreadable_total").increment(1);
+                tracing::error!(turn = %continuation.turn, "a continuation cannot be read and is set aside");
+            }
+            return Ok(());
+        };
+        let patience = i64::try_from(self.continuations.span().as_millis()).unwrap_or(i64::MAX);
+        if self.records.is_shared()
+            && continuation.age_ms < patience
+            && !history::has(&self.work, &remaining.thread, &continuation.origin).await?
+        {
+            return Ok(());
+        }
+        let Some(job) = self.continuations.take(continuation, remaining).await? else { return Ok(()) };
+        fail::fail_point!("duties::continuing");
+        if queue::push(&self.work, &job, None).await? == Pushed::Duplicate {
+            // Another turn's cards belonged to the same request, and its run is this one.
+            self.continuations.set_aside(continuation).await?;
+        }
+        fail::fail_point!("duties::pushed");
+        self.wake_worker.notify_one();
+        Ok(())
+    }
+
+    /// Begins the presses that this process has just stored, in the order of their arrival.
+    async fn take_presses(&self, mut pressed: UnboundedReceiver<Press>, stop: &CancellationToken) {
+        while let Some(Some(press)) = stop.run_until_cancelled(pressed.recv()).await {
+            let due = Due::Press(press);
+            let name = due.name();
+            if !self.mark(&name) {
+                continue;
+            }
+            let slot = stop.run_until_cancelled(Arc::clone(&self.presses.free).acquire_owned()).await;
+            // What is not begun now is found by a look.
+            let Some(Ok(slot)) = slot else { return };
+            self.spawn(due, name, slot, Arc::clone(&self.presses.short));
+        }
     }
 
     /// Begins a piece of work unless this process is at it or no slot is free; it stays due then.
     fn begin(&self, due: Due) {
         let name = due.name();
         let slots = match due {
-            Due::Click(_) => &self.presses,
-            Due::Abandoned(_) | Due::Overdue(_) => &self.cards,
+            Due::Press(_) => &self.presses,
+            Due::Abandoned(_) | Due::Overdue(_) | Due::Continuation(_) => &self.cards,
             Due::Message(_) => &self.messages,
         };
-        let mut at_it = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
-        if at_it.contains(&name) {
+        if !self.mark(&name) {
             return;
         }
-        let Ok(slot) = Arc::clone(&slots.free).try_acquire_owned() else {
-            slots.short.store(true, Ordering::Relaxed);
-            return;
-        };
-        at_it.insert(name.clone());
-        drop(at_it);
-        let (clicks, outbox, busy, wake, short) = (
-            Arc::clone(&self.clicks),
-            self.outbox.clone(),
-            Arc::clone(&self.busy),
-            Arc::clone(&self.wake),
-            Arc::clone(&slots.short),
-        );
+        match Arc::clone(&slots.free).try_acquire_owned() {
+            Ok(slot) => self.spawn(due, name, slot, Arc::clone(&slots.short)),
+            Err(_) => {
+                slots.short.store(true, Ordering::Relaxed);
+                self.unmark(&name);
+            }
+        }
+    }
+
+    /// `false`: this process is at it.
+    fn mark(&self, name: &str) -> bool {
+        self.busy.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned())
+    }
+
+    fn unmark(&self, name: &str) {
+        self.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+    }
+
+    fn spawn(&self, due: Due, name: String, slot: OwnedSemaphorePermit, short: Arc<AtomicBool>) {
+        let (clicks, outbox, busy, wake) =
+            (Arc::clone(&self.clicks), self.outbox.clone(), Arc::clone(&self.busy), Arc::clone(&self.wake));
         self.running.spawn(async move {
-            // A press may have begun a continuation: look again when it is done.
-            let may_bring_more = matches!(due, Due::Click(_) | Due::Abandoned(_));
             let done = tokio::spawn(async move {
                 match due {
-                    Due::Click(id) => clicks.run(&id).await,
+                    Due::Press(press) => clicks.run(&press).await,
                     Due::Abandoned(id) => clicks.take_over(&id).await,
-                    Due::Overdue(id) => clicks.expire(&id).await.map(|()| true),
-                    Due::Message(key) => outbox.drive(&key).await.map(|_| true),
+                    Due::Overdue(id) => clicks.expire(&id).await,
+                    Due::Message(key) => outbox.drive(&key).await.map(|_| Ran::Done),
+                    // A look makes a job of it; the worker does the rest.
+                    Due::Continuation(_) => Ok(Ran::Done),
                 }
             })
             .await;
-            let is_done = match done {
-                Ok(Ok(done)) => done,
+            let ran = match done {
+                Ok(Ok(ran)) => ran,
                 Ok(Err(error)) => {
                     tracing::error!(due = name, error = %error, "due work failed and stays due");
-                    false
+                    Ran::StillDue
                 }
                 Err(_) => {
                     tracing::error!(due = name, "due work panicked and stays due");
-                    false
+                    Ran::StillDue
                 }
             };
             busy.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
             drop(slot);
             // While it is not done, looking again at once would find it due and never rest.
-            if is_done && (short.swap(false, Ordering::Relaxed) || may_bring_more) {
+            if ran == Ran::More || (ran == Ran::Done && short.swap(false, Ordering::Relaxed)) {
                 wake.notify_one();
             }
         });

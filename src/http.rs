@@ -14,12 +14,13 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use tokio::sync::Notify;
+use tokio::sync::mpsc::UnboundedSender;
 
 use crate::domain::{Clock, ThreadKey};
 use crate::records::{self, Records};
 use crate::slack::inbound::{self, ChannelKind, Inbound, Interaction, Me};
 use crate::slack::signature::{SIGNATURE_HEADER, SignatureError, TIMESTAMP_HEADER, VerifiedBody, Verifier};
-use crate::thread::press::{NotStored, Presses};
+use crate::thread::press::{NotStored, Press, Presses};
 use crate::thread::queue::{self, Job, MessageJob, Pushed};
 use crate::work::Work;
 
@@ -45,8 +46,8 @@ pub struct Edge {
     pub clock: Clock,
     /// Tells the workers of a new job.
     pub wake_worker: Arc<Notify>,
-    /// Tells the duties of a new press.
-    pub wake_duties: Arc<Notify>,
+    /// Where a new press is carried out.
+    pub pressed: UnboundedSender<Press>,
 }
 
 /// The routes Slack calls, and the two for whoever watches the process.
@@ -162,9 +163,12 @@ async fn interactions(State(edge): State<Arc<Edge>>, headers: HeaderMap, body: B
             Interaction::Click(press) => {
                 fail::fail_point!("http::press");
                 match bounded(edge.presses.store(press)).await {
-                    Ok(()) => {
+                    Ok(stored) => {
                         fail::fail_point!("http::pressed");
-                        edge.wake_duties.notify_one();
+                        if let Some(press) = stored {
+                            // Without a receiver the process is about to end, and the press is found by who comes next.
+                            let _ = edge.pressed.send(press);
+                        }
                         answer("pressed", StatusCode::OK, String::new())
                     }
                     Err(error) => down(&error),

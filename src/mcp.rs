@@ -104,7 +104,8 @@ pub enum McpError {
 }
 
 impl McpError {
-    fn code(&self) -> &'static str {
+    /// A name for it that stays the same.
+    pub fn code(&self) -> &'static str {
         match self {
             Self::Unavailable(_) => "unavailable",
             Self::Timeout => "timeout",

@@ -77,21 +77,6 @@ pub async fn want(
     .map(drop)
 }
 
-/// The keys of messages whose time has come, oldest first.
-///
-/// # Errors
-/// When the store does not answer.
-pub async fn due(records: &Records) -> Result<Vec<String>, sqlx::Error> {
-    records::query(
-        "SELECT key FROM outbox WHERE sent_version < version AND given_up IS NULL
-           AND due_at <= now_ms()
-           AND lease_until <= now_ms()
-         ORDER BY due_at LIMIT 100",
-    )
-    .scalars(records.read())
-    .await
-}
-
 /// Ends all leases on messages, when no writer can be alive.
 ///
 /// # Errors

@@ -16,11 +16,25 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::domain::{
-    ChannelId, Grounds, Lang, MessageTs, Person, Proposal, ProposalId, ProposalState, TeamId, ThreadKey, TurnId, Write,
-};
+use crate::domain::{Grounds, Lang, Person, Proposal, ProposalId, ProposalState, ThreadKey, TurnId, Write};
 use crate::records::{self, Db, Records, Row, Tx, now_ms};
 use crate::tokens;
+
+mod row;
+
+pub(crate) use row::columns;
+use row::{corrupt, read};
+
+/// A claimed proposal's columns, with the name that its card shows.
+macro_rules! claimed_columns {
+    () => {
+        concat!(
+            columns!(""),
+            ", (SELECT display_name FROM staff WHERE staff.team = requester_team AND staff.\"user\" = requester_user)
+               AS requester_name"
+        )
+    };
+}
 
 /// What may be set about proposals.
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -80,6 +94,10 @@ pub struct ClaimedProposal {
     proposal: Proposal,
     approver: Person,
     epoch: i64,
+    click: String,
+    requester_name: Option<String>,
+    trouble: Option<String>,
+    tries: u32,
 }
 
 impl ClaimedProposal {
@@ -97,6 +115,29 @@ impl ClaimedProposal {
     pub fn approver(&self) -> &Person {
         &self.approver
     }
+
+    /// The press it is carried out for.
+    pub fn click(&self) -> &str {
+        &self.click
+    }
+
+    /// What colleagues call the requester, if there is a record.
+    pub fn requester_name(&self) -> Option<&str> {
+        self.requester_name.as_deref()
+    }
+
+    /// How often its outcome stayed unknown for this reason, if it does so once more; 1 when the reason is a new one.
+    pub fn tries(&self, trouble: &str) -> u32 {
+        if self.trouble.as_deref() == Some(trouble) { self.tries.saturating_add(1) } else { 1 }
+    }
+}
+
+/// A proposal as it was read, before a press is weighed.
+#[derive(Debug)]
+pub struct Standing {
+    /// The proposal.
+    pub proposal: Proposal,
+    claim_click: Option<String>,
 }
 
 /// What a press on "confirm" led to.
@@ -106,6 +147,8 @@ pub enum Claim {
     Claimed(Box<ClaimedProposal>),
     /// This very press was accepted before and is being carried out by a live executor.
     Running,
+    /// Another transaction is at it and has not ended.
+    Busy,
     /// Somebody pressed before; the state says what came of it.
     AlreadyDecided(Box<Proposal>),
     /// The presser is not the one who asked.
@@ -114,8 +157,6 @@ pub enum Claim {
     Expired(Box<Proposal>),
     /// A newer card took its place.
     Superseded(Box<Proposal>),
-    /// No such proposal.
-    NotFound,
 }
 
 /// How a claimed write ended, for certain.
@@ -128,31 +169,25 @@ pub enum Settlement {
 }
 
 /// Makes other transactions on this conversation's proposals wait until this one has ended: whether a request is decided
-/// depends on all of its proposals, and what they leave for the history is copied in the order of its ids.
+/// depends on all of its proposals, and what they leave for the history is copied in the order of its ids. A claim needs
+/// no such lock: it decides nothing.
 ///
 /// # Errors
 /// When it cannot be had in time.
 pub async fn lock_thread(tx: &mut Tx, thread: &ThreadKey) -> Result<(), sqlx::Error> {
-    let name = format!("{}:{}:{}", thread.team.as_str(), thread.channel.as_str(), thread.root.as_str());
-    records::lock(tx, &name).await
+    records::lock(tx, &lock_name(thread)).await
 }
 
-/// [`lock_thread`] of the conversation that a proposal belongs to; nothing when there is no such proposal.
+/// [`lock_thread`] for those who can come again: `false` when another transaction has the conversation.
 ///
 /// # Errors
-/// When it cannot be had in time.
-pub async fn lock(tx: &mut Tx, id: &ProposalId) -> Result<(), sqlx::Error> {
-    if matches!(tx, Tx::Sqlite(_)) {
-        return Ok(());
-    }
-    let name = records::query("SELECT team || ':' || channel || ':' || root FROM proposals WHERE id = $1")
-        .bind(id.as_str())
-        .scalar_optional::<String>(&mut *tx)
-        .await?;
-    match name {
-        Some(name) => records::lock(tx, &name).await,
-        None => Ok(()),
-    }
+/// When the store does not answer.
+pub async fn try_lock_thread(tx: &mut Tx, thread: &ThreadKey) -> Result<bool, sqlx::Error> {
+    records::try_lock(tx, &lock_name(thread)).await
+}
+
+fn lock_name(thread: &ThreadKey) -> String {
+    format!("{}:{}:{}", thread.team.as_str(), thread.channel.as_str(), thread.root.as_str())
 }
 
 /// Puts a proposal into its slot and returns what stands there: when the turn is run again, the first version.
@@ -189,12 +224,16 @@ pub async fn create(tx: &mut Tx, new: &New) -> Result<Proposal, sqlx::Error> {
     .bind(grounds)
     .execute(&mut *tx)
     .await?;
-    let row = records::query("SELECT * FROM proposals WHERE turn_id = $1 AND round = $2 AND call_index = $3")
-        .bind(new.slot.turn.as_str())
-        .bind(new.slot.round)
-        .bind(new.slot.call_index)
-        .fetch_one(tx)
-        .await?;
+    let row = records::query(concat!(
+        "SELECT ",
+        columns!(""),
+        " FROM proposals WHERE turn_id = $1 AND round = $2 AND call_index = $3"
+    ))
+    .bind(new.slot.turn.as_str())
+    .bind(new.slot.round)
+    .bind(new.slot.call_index)
+    .fetch_one(tx)
+    .await?;
     read(&row)
 }
 
@@ -211,7 +250,7 @@ fn new_id() -> Result<String, sqlx::Error> {
 /// # Errors
 /// When the store does not answer or holds what this program did not write.
 pub async fn find(db: impl Into<Db<'_>>, id: &ProposalId) -> Result<Option<Proposal>, sqlx::Error> {
-    records::query("SELECT * FROM proposals WHERE id = $1")
+    records::query(concat!("SELECT ", columns!(""), " FROM proposals WHERE id = $1"))
         .bind(id.as_str())
         .fetch_optional(db)
         .await?
@@ -225,7 +264,7 @@ pub async fn find(db: impl Into<Db<'_>>, id: &ProposalId) -> Result<Option<Propo
 /// # Errors
 /// When the store does not answer.
 pub async fn of_turn(db: impl Into<Db<'_>>, turn: &TurnId) -> Result<Vec<Proposal>, sqlx::Error> {
-    records::query("SELECT * FROM proposals WHERE turn_id = $1 ORDER BY round, call_index")
+    records::query(concat!("SELECT ", columns!(""), " FROM proposals WHERE turn_id = $1 ORDER BY round, call_index"))
         .bind(turn.as_str())
         .fetch_all(db)
         .await?
@@ -239,13 +278,28 @@ pub async fn of_turn(db: impl Into<Db<'_>>, turn: &TurnId) -> Result<Vec<Proposa
 /// # Errors
 /// When the store does not answer.
 pub async fn of_origin(db: impl Into<Db<'_>>, origin: &TurnId) -> Result<Vec<Proposal>, sqlx::Error> {
-    records::query("SELECT * FROM proposals WHERE origin_turn = $1 ORDER BY created_at, round, call_index")
-        .bind(origin.as_str())
-        .fetch_all(db)
-        .await?
-        .iter()
-        .map(read)
-        .collect()
+    records::query(concat!(
+        "SELECT ",
+        columns!(""),
+        " FROM proposals WHERE origin_turn = $1 ORDER BY created_at, round, call_index"
+    ))
+    .bind(origin.as_str())
+    .fetch_all(db)
+    .await?
+    .iter()
+    .map(read)
+    .collect()
+}
+
+/// What [`Claim`] weighs, of a row with [`columns`]. `None` when it holds no proposal.
+///
+/// # Errors
+/// When it holds what this program did not write.
+pub fn standing(row: &Row) -> Result<Option<Standing>, sqlx::Error> {
+    if row.try_get::<Option<String>, _>("id")?.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(Standing { proposal: read(row)?, claim_click: row.try_get("claim_click")? }))
 }
 
 /// Claims for a press on "confirm". Whether the presser still has the rights is checked by the caller before, in the
@@ -255,64 +309,91 @@ pub async fn of_origin(db: impl Into<Db<'_>>, origin: &TurnId) -> Result<Vec<Pro
 /// When the store does not answer.
 pub async fn claim(
     tx: &mut Tx,
-    id: &ProposalId,
+    standing: Standing,
     click: &str,
     who: &Person,
     lease: Duration,
 ) -> Result<Claim, sqlx::Error> {
-    let now = now_ms(&mut *tx).await?;
-    let claimed = records::query(
-        "UPDATE proposals SET state = 'claimed', epoch = epoch + 1, claim_until = $5, claim_click = $2,
-                decided_team = $3, decided_user = $4, decided_at = $6
-         WHERE id = $1 AND state = 'pending' AND expires_at > $6 AND requester_team = $3 AND requester_user = $4
-         RETURNING *",
-    )
+    let Standing { mut proposal, mut claim_click } = standing;
+    if proposal.requester == *who && proposal.state == ProposalState::Pending {
+        if let Some(claimed) = claim_pending(tx, &proposal.id, click, who, lease).await? {
+            return Ok(Claim::Claimed(Box::new(claimed)));
+        }
+        // Its time is over, or it was decided since it was read, or is being decided.
+        let now = records::query(concat!(
+            "SELECT ",
+            columns!(""),
+            ", expires_at <= now_ms() AS is_overdue FROM proposals WHERE id = $1"
+        ))
+        .bind(proposal.id.as_str())
+        .fetch_one(&mut *tx)
+        .await?;
+        (proposal, claim_click) = (read(&now)?, now.try_get("claim_click")?);
+        if proposal.state == ProposalState::Pending && !now.try_get::<bool, _>("is_overdue")? {
+            return Ok(Claim::Busy);
+        }
+    }
+    if proposal.requester != *who {
+        return Ok(Claim::NotYours(Box::new(proposal)));
+    }
+    let ours = claim_click.as_deref() == Some(click);
+    Ok(match proposal.state {
+        ProposalState::Claimed if ours => match take_over(tx, &proposal.id, lease).await? {
+            Some(claimed) => Claim::Claimed(Box::new(claimed)),
+            None => Claim::Running,
+        },
+        ProposalState::Expired | ProposalState::Pending => Claim::Expired(Box::new(proposal)),
+        ProposalState::Superseded => Claim::Superseded(Box::new(proposal)),
+        _ => Claim::AlreadyDecided(Box::new(proposal)),
+    })
+}
+
+async fn claim_pending(
+    tx: &mut Tx,
+    id: &ProposalId,
+    click: &str,
+    who: &Person,
+    lease: Duration,
+) -> Result<Option<ClaimedProposal>, sqlx::Error> {
+    records::query(concat!(
+        "WITH clock AS MATERIALIZED (SELECT now_ms() AS now)
+         UPDATE proposals SET state = 'claimed', epoch = epoch + 1, claim_until = clock.now + $5, claim_click = $2,
+                decided_team = $3, decided_user = $4, decided_at = clock.now
+         FROM clock
+         WHERE id = (SELECT c.id FROM proposals c WHERE c.id = $1 AND c.state = 'pending' FOR UPDATE OF c SKIP LOCKED)
+           AND expires_at > clock.now AND requester_team = $3 AND requester_user = $4
+         RETURNING ",
+        claimed_columns!()
+    ))
     .bind(id.as_str())
     .bind(click)
     .bind(who.team.as_str())
     .bind(who.user.as_str())
-    .bind(until(now, lease))
-    .bind(now)
-    .fetch_optional(&mut *tx)
-    .await?;
-    if let Some(row) = claimed {
-        return Ok(Claim::Claimed(Box::new(read_claimed(&row)?)));
-    }
-    let Some(row) =
-        records::query("SELECT * FROM proposals WHERE id = $1").bind(id.as_str()).fetch_optional(&mut *tx).await?
-    else {
-        return Ok(Claim::NotFound);
-    };
-    let proposal = Box::new(read(&row)?);
-    if proposal.requester != *who {
-        return Ok(Claim::NotYours(proposal));
-    }
-    let ours = row.try_get::<Option<String>, _>("claim_click")?.as_deref() == Some(click);
-    Ok(match proposal.state {
-        ProposalState::Claimed if ours => match take_over(tx, id, lease).await? {
-            Some(claimed) => Claim::Claimed(Box::new(claimed)),
-            None => Claim::Running,
-        },
-        ProposalState::Expired | ProposalState::Pending => Claim::Expired(proposal),
-        ProposalState::Superseded => Claim::Superseded(proposal),
-        _ => Claim::AlreadyDecided(proposal),
-    })
+    .bind(millis(lease))
+    .fetch_optional(tx)
+    .await?
+    .as_ref()
+    .map(read_claimed)
+    .transpose()
 }
 
 /// Takes over a claim whose executor let its lease run out.
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn take_over(tx: &mut Tx, id: &ProposalId, lease: Duration) -> Result<Option<ClaimedProposal>, sqlx::Error> {
-    let now = now_ms(&mut *tx).await?;
-    records::query(
-        "UPDATE proposals SET epoch = epoch + 1, claim_until = $2
-         WHERE id = $1 AND state = 'claimed' AND claim_until <= $3 RETURNING *",
-    )
+pub async fn take_over(
+    db: impl Into<Db<'_>>,
+    id: &ProposalId,
+    lease: Duration,
+) -> Result<Option<ClaimedProposal>, sqlx::Error> {
+    records::query(concat!(
+        "UPDATE proposals SET epoch = epoch + 1, claim_until = now_ms() + $2
+         WHERE id = $1 AND state = 'claimed' AND claim_until <= now_ms() RETURNING ",
+        claimed_columns!()
+    ))
     .bind(id.as_str())
-    .bind(until(now, lease))
-    .bind(now)
-    .fetch_optional(tx)
+    .bind(millis(lease))
+    .fetch_optional(db)
     .await?
     .as_ref()
     .map(read_claimed)
@@ -330,19 +411,29 @@ pub async fn free_all(records: &Records) -> Result<(), sqlx::Error> {
         .map(drop)
 }
 
-/// Gives a claim's lease back after an unknown outcome, so that the next executor need not wait the whole lease.
+/// Gives a claim's lease back after an unknown outcome, so that the next executor need not wait the whole lease. `false`
+/// when a later executor has taken over: then nothing was changed.
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn retry_after(tx: &mut Tx, claimed: &ClaimedProposal, pause: Duration) -> Result<(), sqlx::Error> {
-    let now = now_ms(&mut *tx).await?;
-    records::query("UPDATE proposals SET claim_until = $3 WHERE id = $1 AND state = 'claimed' AND epoch = $2")
-        .bind(claimed.proposal.id.as_str())
-        .bind(claimed.epoch)
-        .bind(until(now, pause))
-        .execute(tx)
-        .await
-        .map(drop)
+pub async fn retry_after(
+    db: impl Into<Db<'_>>,
+    claimed: &ClaimedProposal,
+    trouble: &str,
+    pause: Duration,
+) -> Result<bool, sqlx::Error> {
+    let given = records::query(
+        "UPDATE proposals SET claim_until = now_ms() + $3, trouble = $4, tries = $5
+         WHERE id = $1 AND state = 'claimed' AND epoch = $2",
+    )
+    .bind(claimed.proposal.id.as_str())
+    .bind(claimed.epoch)
+    .bind(millis(pause))
+    .bind(trouble)
+    .bind(claimed.tries(trouble))
+    .execute(db)
+    .await?;
+    Ok(given == 1)
 }
 
 /// Records how a claimed write ended. `None` when a later executor has taken over: then nothing was changed.
@@ -354,21 +445,20 @@ pub async fn settle(
     claimed: &ClaimedProposal,
     settlement: &Settlement,
 ) -> Result<Option<Proposal>, sqlx::Error> {
-    let now = now_ms(&mut *tx).await?;
     let (state, result, failure) = match settlement {
         Settlement::Done(row) => ("done", Some(row.to_string()), None),
         Settlement::Failed(code) => ("failed", None, Some(code.as_str())),
     };
-    records::query(
-        "UPDATE proposals SET state = $3, result = $4, failure = $5, settled_at = $6, claim_until = 0
-         WHERE id = $1 AND state = 'claimed' AND epoch = $2 RETURNING *",
-    )
+    records::query(concat!(
+        "UPDATE proposals SET state = $3, result = $4, failure = $5, settled_at = now_ms(), claim_until = 0
+         WHERE id = $1 AND state = 'claimed' AND epoch = $2 RETURNING ",
+        columns!("")
+    ))
     .bind(claimed.proposal.id.as_str())
     .bind(claimed.epoch)
     .bind(state)
     .bind(result)
     .bind(failure)
-    .bind(now)
     .fetch_optional(tx)
     .await?
     .as_ref()
@@ -381,16 +471,18 @@ pub async fn settle(
 /// # Errors
 /// When the store does not answer.
 pub async fn cancel(tx: &mut Tx, id: &ProposalId, who: &Person) -> Result<Option<Proposal>, sqlx::Error> {
-    let now = now_ms(&mut *tx).await?;
-    records::query(
-        "UPDATE proposals SET state = 'cancelled', decided_team = $2, decided_user = $3, decided_at = $4, settled_at = $4
-         WHERE id = $1 AND state = 'pending' AND expires_at > $4 AND requester_team = $2 AND requester_user = $3
-         RETURNING *",
-    )
+    records::query(concat!(
+        "WITH clock AS MATERIALIZED (SELECT now_ms() AS now)
+         UPDATE proposals SET state = 'cancelled', decided_team = $2, decided_user = $3, decided_at = clock.now,
+                settled_at = clock.now
+         FROM clock
+         WHERE id = $1 AND state = 'pending' AND expires_at > clock.now AND requester_team = $2 AND requester_user = $3
+         RETURNING ",
+        columns!("")
+    ))
     .bind(id.as_str())
     .bind(who.team.as_str())
     .bind(who.user.as_str())
-    .bind(now)
     .fetch_optional(tx)
     .await?
     .as_ref()
@@ -403,13 +495,12 @@ pub async fn cancel(tx: &mut Tx, id: &ProposalId, who: &Person) -> Result<Option
 /// # Errors
 /// When the store does not answer.
 pub async fn expire(tx: &mut Tx, id: &ProposalId) -> Result<Option<Proposal>, sqlx::Error> {
-    let now = now_ms(&mut *tx).await?;
-    records::query(
-        "UPDATE proposals SET state = 'expired', settled_at = $2
-         WHERE id = $1 AND state = 'pending' AND expires_at <= $2 RETURNING *",
-    )
+    records::query(concat!(
+        "UPDATE proposals SET state = 'expired', settled_at = now_ms()
+         WHERE id = $1 AND state = 'pending' AND expires_at <= now_ms() RETURNING ",
+        columns!("")
+    ))
     .bind(id.as_str())
-    .bind(now)
     .fetch_optional(tx)
     .await?
     .as_ref()
@@ -423,10 +514,11 @@ pub async fn expire(tx: &mut Tx, id: &ProposalId) -> Result<Option<Proposal>, sq
 /// When the store does not answer.
 pub async fn withdraw(tx: &mut Tx, id: &ProposalId) -> Result<Option<Proposal>, sqlx::Error> {
     let now = now_ms(&mut *tx).await?;
-    records::query(
+    records::query(concat!(
         "UPDATE proposals SET state = 'expired', settled_at = $2, expires_at = $2
-         WHERE id = $1 AND state = 'pending' RETURNING *",
-    )
+         WHERE id = $1 AND state = 'pending' RETURNING ",
+        columns!("")
+    ))
     .bind(id.as_str())
     .bind(now)
     .fetch_optional(tx)
@@ -442,16 +534,15 @@ pub async fn withdraw(tx: &mut Tx, id: &ProposalId) -> Result<Option<Proposal>, 
 /// # Errors
 /// When the store does not answer.
 pub async fn supersede(tx: &mut Tx, old: &ProposalId, by: &Proposal) -> Result<Option<Proposal>, sqlx::Error> {
-    let now = now_ms(&mut *tx).await?;
-    records::query(
-        "UPDATE proposals SET state = 'superseded', superseded_by = $2, settled_at = $3
-         WHERE id = $1 AND id <> $2 AND state = 'pending' AND requester_team = $4 AND requester_user = $5
-           AND team = $6 AND channel = $7 AND root = $8
-         RETURNING *",
-    )
+    records::query(concat!(
+        "UPDATE proposals SET state = 'superseded', superseded_by = $2, settled_at = now_ms()
+         WHERE id = $1 AND id <> $2 AND state = 'pending' AND requester_team = $3 AND requester_user = $4
+           AND team = $5 AND channel = $6 AND root = $7
+         RETURNING ",
+        columns!("")
+    ))
     .bind(old.as_str())
     .bind(by.id.as_str())
-    .bind(now)
     .bind(by.requester.team.as_str())
     .bind(by.requester.user.as_str())
     .bind(by.thread.team.as_str())
@@ -464,102 +555,50 @@ pub async fn supersede(tx: &mut Tx, old: &ProposalId, by: &Proposal) -> Result<O
     .transpose()
 }
 
-/// The pending proposals whose time is over, oldest first.
+/// Confirmed writes whose outcome is not known yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfinished {
+    /// How many.
+    pub writes: i64,
+    /// For how long the oldest has waited.
+    pub oldest: Duration,
+    /// Why one of them waits, where that was learned.
+    pub trouble: Option<String>,
+}
+
+/// Counts the confirmed writes whose outcome is not known yet.
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn overdue(db: impl Into<Db<'_>>) -> Result<Vec<ProposalId>, sqlx::Error> {
-    ids(records::query(
-        "SELECT id FROM proposals WHERE state = 'pending'
-         AND expires_at <= now_ms() ORDER BY expires_at LIMIT 100",
+pub async fn unfinished(records: &Records) -> Result<Unfinished, sqlx::Error> {
+    let row = records::query(
+        "SELECT count(*) AS writes, now_ms() - min(decided_at) AS oldest, min(trouble) AS trouble
+         FROM proposals WHERE state = 'claimed'",
     )
-    .fetch_all(db)
-    .await?)
+    .fetch_one(records.read())
+    .await?;
+    let oldest: Option<i64> = row.try_get("oldest")?;
+    let oldest = Duration::from_millis(u64::try_from(oldest.unwrap_or(0)).unwrap_or(0));
+    Ok(Unfinished { writes: row.try_get("writes")?, oldest, trouble: row.try_get("trouble")? })
 }
 
-/// The claimed proposals that no live executor holds.
-///
-/// # Errors
-/// When the store does not answer.
-pub async fn abandoned(db: impl Into<Db<'_>>) -> Result<Vec<ProposalId>, sqlx::Error> {
-    ids(records::query(
-        "SELECT id FROM proposals WHERE state = 'claimed'
-         AND claim_until <= now_ms() ORDER BY claim_until LIMIT 100",
-    )
-    .fetch_all(db)
-    .await?)
-}
-
-fn ids(rows: Vec<Row>) -> Result<Vec<ProposalId>, sqlx::Error> {
-    rows.iter().map(|r| r.try_get::<String, _>(0).map(ProposalId::new)).collect()
-}
-
-/// The press that a claimed proposal is being carried out for.
-///
-/// # Errors
-/// When the store does not answer.
-pub async fn claim_click(db: impl Into<Db<'_>>, id: &ProposalId) -> Result<Option<String>, sqlx::Error> {
-    records::query("SELECT claim_click FROM proposals WHERE id = $1")
-        .bind(id.as_str())
-        .scalar_optional::<Option<String>>(db)
-        .await
-        .map(Option::flatten)
-}
-
-fn until(now: i64, span: Duration) -> i64 {
-    now.saturating_add(i64::try_from(span.as_millis()).unwrap_or(i64::MAX))
+fn millis(span: Duration) -> i64 {
+    i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
 }
 
 fn read_claimed(row: &Row) -> Result<ClaimedProposal, sqlx::Error> {
     let proposal = read(row)?;
     let approver = proposal.decided_by.clone().ok_or_else(|| corrupt("decided_user"))?;
-    Ok(ClaimedProposal { approver, epoch: row.try_get("epoch")?, proposal })
-}
-
-fn read(row: &Row) -> Result<Proposal, sqlx::Error> {
-    let text = |column: &str| row.try_get::<String, _>(column);
-    let write: Write = serde_json::from_str(&text("write")?).map_err(|e| sqlx::Error::Decode(Box::new(e)))?;
-    let result: Option<String> = row.try_get("result")?;
-    let decided_by =
-        match (row.try_get::<Option<String>, _>("decided_team")?, row.try_get::<Option<String>, _>("decided_user")?) {
-            (Some(team), Some(user)) => Some(Person::new(team, user)),
-            _ => None,
-        };
-    Ok(Proposal {
-        id: ProposalId::new(text("id")?),
-        thread: ThreadKey {
-            team: TeamId::new(text("team")?),
-            channel: ChannelId::new(text("channel")?),
-            root: MessageTs::new(text("root")?),
-        },
-        requester: Person::new(text("requester_team")?, text("requester_user")?),
-        lang: if text("lang")? == "ja" { Lang::Ja } else { Lang::En },
-        turn: TurnId::new(text("turn_id")?),
-        origin_turn: TurnId::new(text("origin_turn")?),
-        depth: u32::try_from(row.try_get::<i64, _>("depth")?).map_err(|_| corrupt("depth"))?,
-        write,
-        grounds: grounds(&text("grounds")?),
-        digest: text("digest")?,
-        state: ProposalState::from_code(&text("state")?).ok_or_else(|| corrupt("state"))?,
-        created_at: row.try_get("created_at")?,
-        expires_at: row.try_get("expires_at")?,
-        decided_by,
-        result: result.map(|r| serde_json::from_str(&r)).transpose().map_err(|e| sqlx::Error::Decode(Box::new(e)))?,
-        failure: row.try_get("failure")?,
+    Ok(ClaimedProposal {
+        approver,
+        epoch: row.try_get("epoch")?,
+        click: row.try_get("claim_click")?,
+        requester_name: row.try_get("requester_name")?,
+        trouble: row.try_get("trouble")?,
+        tries: u32::try_from(row.try_get::<i64, _>("tries")?).map_err(|_| corrupt("tries"))?,
+        proposal,
     })
-}
-
-/// They explain a card and decide nothing: a form that another version wrote must not keep a press from being carried out.
-fn grounds(stored: &str) -> Grounds {
-    serde_json::from_str(stored).unwrap_or_else(|error| {
-        tracing::warn!(%error, "where a card's values came from cannot be read");
-        Grounds::default()
-    })
-}
-
-fn corrupt(column: &str) -> sqlx::Error {
-    sqlx::Error::Decode(format!("proposals.{column} holds what this program did not write").into())
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

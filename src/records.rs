@@ -10,16 +10,18 @@ use std::path::{Path, PathBuf};
 
 use sqlx::postgres::PgPool;
 use sqlx::sqlite::{SqlitePool, SqliteSynchronous};
-use sqlx::{Postgres, Sqlite, Transaction};
+use sqlx::{Sqlite, Transaction};
 
 use crate::sqlite::pool;
 
+mod patience;
 pub mod postgres;
 mod query;
 pub mod snapshot;
 #[cfg(any(test, feature = "failpoints"))]
 pub mod testing;
 
+pub use patience::{PgTx, within};
 pub use query::{Db, Parameter, Query, Row, query};
 
 /// A transaction of the store of record; dropped without [`Tx::commit`], it changes nothing.
@@ -28,7 +30,7 @@ pub enum Tx {
     /// Of SQLite, with the write lock.
     Sqlite(Transaction<'static, Sqlite>),
     /// Of PostgreSQL, READ COMMITTED.
-    Postgres(Transaction<'static, Postgres>),
+    Postgres(PgTx),
 }
 
 impl Tx {
@@ -174,6 +176,14 @@ impl Records {
         matches!(self, Self::Postgres(_))
     }
 
+    /// How many transactions of one kind may be at work side by side, so that they leave connections to the others.
+    pub fn writers(&self) -> usize {
+        match self {
+            Self::Sqlite(_) => 1,
+            Self::Postgres(p) => usize::try_from(p.durable.options().get_max_connections() / 2).unwrap_or(1).max(1),
+        }
+    }
+
     /// A transaction that is synced to disk before `commit` returns: proposals, clicks, decisions, sales.
     ///
     /// # Errors
@@ -181,7 +191,7 @@ impl Records {
     pub async fn begin_durable(&self) -> Result<Tx, sqlx::Error> {
         match self {
             Self::Sqlite(s) => s.begin_durable().await.map(Tx::Sqlite),
-            Self::Postgres(p) => p.durable.begin().await.map(Tx::Postgres),
+            Self::Postgres(p) => PgTx::begin(&p.durable).await.map(Tx::Postgres),
         }
     }
 
@@ -192,7 +202,7 @@ impl Records {
     pub async fn begin(&self) -> Result<Tx, sqlx::Error> {
         match self {
             Self::Sqlite(s) => s.quick.begin_with("BEGIN IMMEDIATE").await.map(Tx::Sqlite),
-            Self::Postgres(p) => p.quick.begin().await.map(Tx::Postgres),
+            Self::Postgres(p) => PgTx::begin(&p.quick).await.map(Tx::Postgres),
         }
     }
 
@@ -241,7 +251,8 @@ pub async fn now_ms(db: impl Into<Db<'_>>) -> Result<i64, sqlx::Error> {
 }
 
 /// Makes other transactions that ask for a lock of this name wait until this one has ended. To be asked for before the
-/// transaction changes anything, and only once, or two could wait for each other.
+/// transaction changes anything, and only once, or two could wait for each other; docs/architecture.md has the order in
+/// which rows are locked.
 ///
 /// # Errors
 /// When it cannot be had in time.
@@ -249,10 +260,22 @@ pub async fn lock(tx: &mut Tx, name: &str) -> Result<(), sqlx::Error> {
     match tx {
         // The transaction has the only write lock there is.
         Tx::Sqlite(_) => Ok(()),
-        Tx::Postgres(tx) => sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))")
-            .bind(name)
-            .execute(&mut **tx)
-            .await
-            .map(drop),
+        Tx::Postgres(tx) => {
+            let statement = sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))").bind(name.to_owned());
+            tx.within(|db| Box::pin(statement.execute(db))).await.map(drop)
+        }
+    }
+}
+
+/// The same without waiting: `false` when another transaction has the lock.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn try_lock(tx: &mut Tx, name: &str) -> Result<bool, sqlx::Error> {
+    match tx {
+        Tx::Sqlite(_) => Ok(true),
+        Tx::Postgres(_) => {
+            query("SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0))").bind(name).scalar(tx).await
+        }
     }
 }

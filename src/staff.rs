@@ -29,15 +29,31 @@ impl Staff {
 }
 
 fn read(row: &Row) -> Result<Staff, sqlx::Error> {
+    let who = Person::new(row.try_get::<String, _>("team")?, row.try_get::<String, _>("user")?);
+    record(row, who)
+}
+
+fn record(row: &Row, person: Person) -> Result<Staff, sqlx::Error> {
     let role: String = row.try_get("role")?;
     let departments: String = row.try_get("departments")?;
     Ok(Staff {
-        person: Person::new(row.try_get::<String, _>("team")?, row.try_get::<String, _>("user")?),
+        person,
         display_name: row.try_get("display_name")?,
         role: Role::from_code(&role).ok_or_else(|| sqlx::Error::Decode(format!("unknown role {role:?}").into()))?,
         departments: serde_json::from_str(&departments).map_err(|e| sqlx::Error::Decode(e.into()))?,
         active: row.try_get("active")?,
     })
+}
+
+/// The record of `who` in a row that was joined with it: `display_name`, `role`, `departments` and `active`.
+///
+/// # Errors
+/// When it holds what this program did not write.
+pub fn beside(row: &Row, who: &Person) -> Result<Option<Staff>, sqlx::Error> {
+    match row.try_get::<Option<String>, _>("role")? {
+        Some(_) => record(row, who.clone()).map(Some),
+        None => Ok(None),
+    }
 }
 
 /// The record of a person, active or not.

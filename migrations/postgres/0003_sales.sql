@@ -31,18 +31,18 @@ CREATE FUNCTION search_form(name text) RETURNS text
             '屏峨瓶略穎奇籠綿艶萌蔣園蘇諫体体達鉤間韮頸顛翻鯵σ'),
         NFKC);
 
--- What the index of names holds: every letter and every pair of neighbours, once alone and once with the department
--- before it, so that one letter and two are found as fast as many, and a department's names without looking at others'.
+-- What the index of names holds: every letter and every pair of neighbours, with the department before it, so that one
+-- letter and two are found as fast as many, and a department's names without looking at others'.
 CREATE FUNCTION scoped_grams(department text, grams text[]) RETURNS text[]
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (SELECT array_agg(coalesce(department || E'\n', '') || gram) FROM unnest(grams) AS gram);
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN (SELECT array_agg(department || E'\n' || gram) FROM unnest(grams) AS gram);
 
 CREATE FUNCTION search_grams(form text, department text) RETURNS text[]
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-    RETURN (SELECT array_agg(DISTINCT scope || gram)
-            FROM generate_series(1, length(form)) AS i,
-                 LATERAL (VALUES (substr(form, i, 1)), (substr(form, i, 2))) AS v (gram),
-                 unnest(ARRAY['', department || E'\n']) AS scope);
+    RETURN scoped_grams(department, (
+        SELECT array_agg(DISTINCT gram)
+        FROM generate_series(1, length(form)) AS i,
+             LATERAL (VALUES (substr(form, i, 1)), (substr(form, i, 2))) AS v (gram)));
 
 CREATE TABLE customers (
     code_customer text COLLATE "C" PRIMARY KEY,
@@ -52,7 +52,8 @@ CREATE TABLE customers (
     phone         text NOT NULL,
     -- `*` stands for all departments where rights are written down
     department    text COLLATE "C" NOT NULL CHECK (department <> '*'),
-    UNIQUE (code_customer, department)
+    -- for the sales' foreign key, and for reading a department's customers in the order of codes
+    UNIQUE (department, code_customer)
 );
 
 CREATE INDEX customers_by_grams ON customers USING gin (search_grams(name_search, department));
@@ -127,6 +128,15 @@ CREATE TRIGGER sales_need_an_approval BEFORE INSERT ON sales FOR EACH ROW WHEN (
 CREATE TRIGGER sales_cancel_needs_an_approval BEFORE UPDATE OF cancelled_at ON sales
     FOR EACH ROW WHEN (NEW.cancelled_at IS NOT NULL)
     EXECUTE FUNCTION sales_check_approval('cancel_sale');
+-- What an approved sale says was on its card. It can be cancelled, and follow its customer into another department; it
+-- cannot become another sale.
+CREATE TRIGGER sales_of_an_approval_stay_as_approved BEFORE UPDATE ON sales FOR EACH ROW
+    WHEN (OLD.origin = 'approval'
+          AND (OLD.code_sales, OLD.code_customer, OLD.sales_date, OLD.products, OLD.price, OLD.registered_by, OLD.origin,
+               OLD.proposal_id, OLD.digest)
+              IS DISTINCT FROM (NEW.code_sales, NEW.code_customer, NEW.sales_date, NEW.products, NEW.price,
+                                NEW.registered_by, NEW.origin, NEW.proposal_id, NEW.digest))
+    EXECUTE FUNCTION refuse('a registered sale is cancelled, never changed');
 CREATE TRIGGER sales_are_never_deleted BEFORE DELETE ON sales FOR EACH ROW WHEN (OLD.origin = 'approval')
     EXECUTE FUNCTION refuse('a registered sale is cancelled, never deleted');
 CREATE TRIGGER sales_are_never_truncated BEFORE TRUNCATE ON sales
@@ -184,17 +194,18 @@ CREATE TRIGGER sales_daily_after_delete AFTER DELETE ON sales
     REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION sales_daily_keep();
 
 -- Row security. `sales_concierge.departments` holds a JSON array of names; `["*"]` stands for all. Unset, empty, or not an
--- array of texts: no department. A setting that is not JSON is such a thing, and not an error in each statement.
+-- array of texts: no department. A setting that is not JSON is such a thing, and not an error in each statement. Names are
+-- whole, since a policy runs below the search_path of whoever asks.
 CREATE FUNCTION departments_now() RETURNS text[]
-    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, public, pg_temp
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
 AS $$
 DECLARE
-    setting CONSTANT text := current_setting('sales_concierge.departments', true);
+    setting CONSTANT text := pg_catalog.current_setting('sales_concierge.departments', true);
 BEGIN
     IF setting IS NULL OR setting = '' THEN
         RETURN '{}';
     END IF;
-    RETURN ARRAY(SELECT json_array_elements_text(setting::json));
+    RETURN ARRAY(SELECT pg_catalog.json_array_elements_text(setting::pg_catalog.json));
 EXCEPTION WHEN data_exception THEN
     RETURN '{}';
 END

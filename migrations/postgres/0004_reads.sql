@@ -4,13 +4,15 @@
 -- but for the search, which needs the index.
 --
 -- Small functions are in PL/pgSQL because a session keeps their plans; one in SQL is planned again for each statement.
+-- Only those that callers name, and those that run as their owner, set search_path: below them it holds already, and each
+-- setting makes PostgreSQL read the schemas again.
 -- Bounds of a period are resolved before the query: below a row security policy only a plain value reaches the index.
 SET LOCAL ROLE sales_concierge_owner;
 
 -- A person's rights at this moment; nothing for a stranger and for one who was revoked. `*` is what an admin has, and
 -- no name that a record could hold.
 CREATE FUNCTION rights_of(subject text, OUT role text, OUT departments text[])
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, public, pg_temp
+    LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
     SELECT s.role,
@@ -23,7 +25,7 @@ $$;
 
 -- Sets whose rows this transaction sees. False when the person has no rights: then it sees none.
 CREATE FUNCTION act_for(subject text) RETURNS boolean
-    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, public, pg_temp
+    LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
     rights record;
@@ -37,7 +39,7 @@ $$;
 
 -- The trail's row of an answer, written in the statement that reads: an answer without its row cannot be.
 CREATE FUNCTION audit_answer(p_subject text, p_tool text, p_count bigint) RETURNS void
-    LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, public, pg_temp
+    LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
     INSERT INTO audit (at, actor, on_behalf, event, tool, risk, result, detail)
@@ -48,7 +50,7 @@ $$;
 
 -- The department of a customer whom the caller may see; NULL for "unknown" and for "another department's".
 CREATE FUNCTION department_of(p_code_customer text) RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, public, pg_temp
+    LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
     found_in CONSTANT text := (SELECT c.department FROM customers c WHERE c.code_customer = p_code_customer);
@@ -74,6 +76,7 @@ CREATE FUNCTION find_customers(p_code text, p_form text, p_limit bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 50
     SET search_path = pg_catalog, public, pg_temp
     SET jit = off
+    SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -81,7 +84,9 @@ DECLARE
     every CONSTANT boolean := '*' = ANY (mine);
     -- What the index is asked for: each letter and pair of a longer text is checked against the name itself.
     letters CONSTANT int := length(p_form);
-    most CONSTANT int := least(p_limit, 1000000);
+    -- Of more matches in a department, the first are met soon when its names are read in the order of codes; fewer are
+    -- sooner sorted.
+    few CONSTANT bigint := 1000;
     grams CONSTANT text[] := CASE WHEN letters <= 2 THEN ARRAY[p_form]
         ELSE ARRAY(SELECT substr(p_form, i, 2) FROM generate_series(1, letters - 1) AS i) END;
 BEGIN
@@ -107,23 +112,39 @@ BEGIN
         ORDER BY c.code_customer;
     ELSE
         RETURN QUERY
-        WITH found AS MATERIALIZED (
-            SELECT m.n, m.codes, coalesce(m.departments, ARRAY[own.name]) AS departments
-            FROM (SELECT DISTINCT unnest(CASE WHEN every THEN ARRAY[NULL] ELSE mine END)) AS own (name),
-                 LATERAL (
-                     SELECT count(*) AS n, (array_agg(c.code_customer ORDER BY c.code_customer))[1:most] AS codes,
-                            array_agg(DISTINCT c.department) FILTER (WHERE own.name IS NULL) AS departments
-                     FROM customers c
-                     WHERE search_grams(c.name_search, c.department) @> scoped_grams(own.name, grams)
-                       AND (letters <= 2 OR strpos(c.name_search, p_form) > 0)
-                 ) AS m
+        WITH RECURSIVE every_one (name) AS (
+            (SELECT c.department FROM customers c WHERE every ORDER BY c.department LIMIT 1)
+            UNION ALL
+            SELECT (SELECT c.department FROM customers c WHERE c.department > e.name ORDER BY c.department LIMIT 1)
+            FROM every_one e WHERE e.name IS NOT NULL
+        ), own AS MATERIALIZED (
+            SELECT e.name FROM every_one e WHERE e.name IS NOT NULL
+            UNION SELECT unnest(mine) WHERE NOT every
+        ), found AS MATERIALIZED (
+            SELECT own.name, m.n
+            FROM own, LATERAL (
+                SELECT count(*) AS n FROM customers c
+                WHERE search_grams(c.name_search, c.department) @> scoped_grams(own.name, grams)
+                  AND (letters <= 2 OR strpos(c.name_search, p_form) > 0)) AS m
             WHERE m.n > 0
+        ), first AS MATERIALIZED (
+            SELECT f.code
+            FROM found, LATERAL (
+                (SELECT c.code_customer FROM customers c
+                 WHERE found.n <= few AND search_grams(c.name_search, c.department) @> scoped_grams(found.name, grams)
+                   AND strpos(c.name_search, p_form) > 0
+                 ORDER BY c.code_customer LIMIT p_limit)
+                UNION ALL
+                (SELECT c.code_customer FROM customers c
+                 -- A range of one, so that this order is the index's and no other index will do.
+                 WHERE found.n > few AND c.department BETWEEN found.name AND found.name
+                   AND strpos(c.name_search, p_form) > 0
+                 ORDER BY c.department, c.code_customer LIMIT p_limit)) AS f (code)
+            ORDER BY f.code LIMIT p_limit
         )
         SELECT c.code_customer, c.name_customer, c.address, c.phone, c.department,
-               (SELECT sum(found.n)::bigint FROM found),
-               (SELECT array_agg(name ORDER BY name) FROM found, unnest(found.departments) AS name)
-        FROM (SELECT code FROM found, unnest(found.codes) AS code ORDER BY code LIMIT p_limit) AS first
-        JOIN customers c ON c.code_customer = first.code
+               (SELECT sum(found.n)::bigint FROM found), (SELECT array_agg(found.name ORDER BY found.name) FROM found)
+        FROM first JOIN customers c ON c.code_customer = first.code
         ORDER BY c.code_customer;
     END IF;
 END
@@ -173,7 +194,6 @@ $$;
 CREATE FUNCTION find_sales(p_code_customer text, p_code_sales text, p_begin date, p_end date, p_limit bigint)
     RETURNS TABLE (sale sale_rows, matches bigint, total_price bigint)
     LANGUAGE plpgsql STABLE ROWS 50
-    SET search_path = pg_catalog, public, pg_temp
     SET jit = off
     SET plan_cache_mode = force_generic_plan
 AS $$
@@ -264,7 +284,6 @@ CREATE FUNCTION find_registrations(p_by text[], p_code_sales text, p_begin date,
                                    p_include_cancelled boolean, p_limit bigint)
     RETURNS TABLE (sale sale_rows, matches bigint, total_price bigint, departments text[])
     LANGUAGE plpgsql STABLE ROWS 50
-    SET search_path = pg_catalog, public, pg_temp
     SET jit = off
     SET plan_cache_mode = force_custom_plan
 AS $$
@@ -358,7 +377,6 @@ $$;
 CREATE FUNCTION totals_source(p_begin date, p_end date, p_code_customer text, p_group_by text)
     RETURNS TABLE (day date, who text, department text, n bigint, total bigint)
     LANGUAGE plpgsql STABLE ROWS 400
-    SET search_path = pg_catalog, public, pg_temp
     SET jit = off
     SET plan_cache_mode = force_generic_plan
 AS $$
@@ -403,7 +421,6 @@ CREATE FUNCTION find_totals(p_begin date, p_end date, p_code_customer text, p_gr
     RETURNS TABLE (key text, label text, n bigint, total bigint, all_groups bigint, all_n bigint, all_total bigint,
                    departments text[])
     LANGUAGE plpgsql STABLE ROWS 50
-    SET search_path = pg_catalog, public, pg_temp
     SET jit = off
     SET plan_cache_mode = force_generic_plan
 AS $$

@@ -93,6 +93,14 @@ pub async fn head(records: &Records) -> Result<Option<Seal>, sqlx::Error> {
     row.as_ref().map(Seal::read).transpose()
 }
 
+/// The newest seal's last row and hash: all that the next one needs, where the hashes of a thousand rows can be left.
+async fn end(records: &Records) -> Result<Option<(i64, String)>, sqlx::Error> {
+    let row = records::query("SELECT last_id, hash FROM audit_seals ORDER BY last_id DESC LIMIT 1")
+        .fetch_optional(records.read())
+        .await?;
+    row.map(|row| Ok((row.try_get("last_id")?, row.try_get("hash")?))).transpose()
+}
+
 /// How long the oldest unsealed row has been waiting, in milliseconds; 0 when there is none.
 ///
 /// # Errors
@@ -113,8 +121,8 @@ pub async fn waiting_ms(records: &Records) -> Result<i64, sqlx::Error> {
 /// When the store does not answer, or rows that are being appended cannot be waited for; the next round seals them.
 pub async fn run(records: &Records) -> Result<Sealed, sqlx::Error> {
     let mut sealed = Sealed::default();
-    let mut last = head(records).await?;
-    let sealed_up_to = last.as_ref().map_or(0, |seal| seal.last_id);
+    let mut last = end(records).await?;
+    let sealed_up_to = last.as_ref().map_or(0, |(last_id, _)| *last_id);
     let newer = "SELECT id FROM audit WHERE id > $1 ORDER BY id LIMIT 1";
     if records::query(newer).bind(sealed_up_to).scalar_optional::<i64>(records.read()).await?.is_none() {
         return Ok(sealed);
@@ -122,7 +130,7 @@ pub async fn run(records: &Records) -> Result<Sealed, sqlx::Error> {
     let barrier = barrier(records).await?;
     loop {
         let (previous, from) =
-            last.as_ref().map_or((GENESIS.to_owned(), 1), |seal| (seal.hash.clone(), seal.last_id + 1));
+            last.map_or((GENESIS.to_owned(), 1), |(last_id, hash)| (hash, last_id.saturating_add(1)));
         let batch = rows(records.read(), from, barrier, BATCH).await?;
         let (Some(first), Some(end)) = (batch.first(), batch.last()) else { return Ok(sealed) };
         let hashes: Vec<String> = batch.iter().map(|row| format!("{}:{}", row.id, row_hash(row))).collect();
@@ -140,12 +148,12 @@ pub async fn run(records: &Records) -> Result<Sealed, sqlx::Error> {
             return Ok(sealed);
         }
         sealed = Sealed { head: Some(seal.hash.clone()), rows: sealed.rows + seal.rows };
-        last = Some(seal);
+        last = Some((seal.last_id, seal.hash));
     }
 }
 
 /// The newest row before which no other can appear any more. SQLite has one writer, so its numbers are in the order of
-/// commits; PostgreSQL gives numbers before it commits, and its function waits for who has one.
+/// commits; PostgreSQL gives numbers before it commits, and its function waits for who may have one.
 async fn barrier(records: &Records) -> Result<i64, sqlx::Error> {
     match records {
         Records::Sqlite(_) => records::query("SELECT coalesce(max(id), 0) FROM audit").scalar(records.read()).await,

@@ -186,6 +186,36 @@ async fn a_row_whose_transaction_is_still_open_is_waited_for_and_not_skipped() {
 }
 
 #[tokio::test]
+async fn sealing_holds_up_nobody_who_appends_and_needs_no_lock_that_a_vacuum_has() {
+    let store = Store::postgres().await;
+    let records = store.records();
+    let person = Person::new("T1", "U1");
+    let mut open = records.begin().await.unwrap();
+    append(&mut open, entry(&person, "early")).await.unwrap();
+    append_some(records, 1).await;
+    let sealing = tokio::spawn({
+        let records = records.clone();
+        async move { seal::run(&records).await }
+    });
+    let begun = std::time::Instant::now();
+    let mut appended = 0;
+    while !sealing.is_finished() {
+        append_some(records, 1).await;
+        appended += 1;
+    }
+    assert!(sealing.await.unwrap().is_err(), "the open transaction may hold any number");
+    assert!(appended > 10, "{appended} rows in {:?}", begun.elapsed());
+    open.commit().await.unwrap();
+    // What autovacuum and ANALYZE hold.
+    let Store::Postgres(_, database) = &store else { unreachable!("made above") };
+    let admin = database.admin();
+    let mut vacuum = admin.begin().await.unwrap();
+    sqlx::query("LOCK TABLE audit IN SHARE UPDATE EXCLUSIVE MODE").execute(&mut *vacuum).await.unwrap();
+    assert_eq!(seal::run(records).await.unwrap().rows, 2 + appended);
+    assert_eq!(verify::run(records, None).await.unwrap().finding, None);
+}
+
+#[tokio::test]
 async fn the_hashes_are_those_that_the_documents_describe() {
     use sha2::{Digest, Sha256};
     let row = Stored { id: 1, at: 2, texts: std::iter::repeat_n(Some("é\"".to_owned()), 12).chain([None]).collect() };

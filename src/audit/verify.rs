@@ -125,7 +125,7 @@ pub async fn run(records: &Records, expected: Option<&str>) -> Result<Report, sq
 async fn page(records: &Records, after: i64) -> Result<Vec<Seal>, sqlx::Error> {
     let rows = records::query(
         "SELECT first_id, last_id, rows, row_hashes, hash, previous, sealed_at FROM audit_seals
-         WHERE last_id > $1 ORDER BY last_id, id LIMIT $2",
+         WHERE last_id > $1 ORDER BY last_id LIMIT $2",
     )
     .bind(after)
     .bind(PAGE)

@@ -117,7 +117,8 @@ pub async fn timeline(records: &Records, id: &ProposalId) -> Result<Option<Vec<S
 async fn audit_rows(records: &Records, id: &ProposalId) -> Result<Vec<(i64, String)>, sqlx::Error> {
     let rows = records::query(
         "SELECT id, at, actor, event, risk, result,
-                (SELECT hash FROM audit_seals WHERE first_id <= a.id AND last_id >= a.id) AS seal
+                (SELECT CASE WHEN s.first_id <= a.id THEN s.hash END FROM audit_seals s
+                 WHERE s.last_id >= a.id ORDER BY s.last_id LIMIT 1) AS seal
          FROM audit a WHERE proposal = $1 ORDER BY id",
     )
     .bind(id.as_str())

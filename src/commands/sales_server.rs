@@ -34,6 +34,9 @@ pub struct Options {
 /// # Errors
 /// When the options, the settings or the records cannot be used.
 pub async fn run(config: Config, options: Options) -> Result<(), Failure> {
+    if options.listen.is_some() && options.transport == Transport::Stdio {
+        return Err(Failure::Usage(anyhow!("--listen goes with --transport http")));
+    }
     let callers = match &options.one {
         Some(_) if options.transport == Transport::Http => {
             return Err(Failure::Usage(anyhow!(

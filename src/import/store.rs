@@ -82,7 +82,10 @@ impl Store {
         let (last_row, first_load) = match &mut tx {
             Tx::Sqlite(tx) if dry_run => (sqlite::prepare_dry_run(tx).await.map(|()| 0)?, None),
             Tx::Sqlite(tx) => (sqlite::last_row(tx).await?, None),
-            Tx::Postgres(tx) => (0, postgres::prepare(tx, kind, dry_run).await?),
+            Tx::Postgres(tx) => {
+                tx.wait_for_long_statements();
+                (0, postgres::prepare(tx, kind, dry_run).await?)
+            }
         };
         let began = records::now_ms(&mut tx).await?;
         Ok(Self { tx, dry_run, began, last_row, moved: Vec::new(), first_load })

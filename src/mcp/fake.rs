@@ -55,7 +55,7 @@ pub(crate) async fn claimed(write: Write) -> ClaimedProposal {
         expiry: Duration::from_secs(60),
     };
     let proposal = proposals::create(&mut tx, &new).await.unwrap();
-    match proposals::claim(&mut tx, &proposal.id, "click", &requester, Duration::from_secs(60)).await.unwrap() {
+    match proposals::tests::claim(&mut tx, &proposal.id, "click", &requester, Duration::from_secs(60)).await.unwrap() {
         Claim::Claimed(claimed) => *claimed,
         other => unreachable!("{other:?}"),
     }

@@ -89,6 +89,16 @@ impl Desk {
     }
 }
 
+/// What the background sender would find.
+async fn due(records: &Records) -> Result<Vec<String>, sqlx::Error> {
+    records::query(
+        "SELECT key FROM outbox WHERE sent_version < version AND given_up IS NULL AND due_at <= now_ms()
+           AND lease_until <= now_ms()",
+    )
+    .scalars(records.read())
+    .await
+}
+
 async fn wanted(records: &Records, body: &Body, ephemeral: bool) {
     let place = Place {
         channel: ChannelId::new("C1"),

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use chrono::NaiveDate;
 
 use super::*;
-use crate::domain::Yen;
+use crate::domain::{ChannelId, MessageTs, TeamId, Yen};
 use crate::records::postgres::Group;
 use crate::records::testing::on_both_engines;
 
@@ -32,6 +32,23 @@ fn new(call_index: u32) -> New {
         grounds: crate::domain::Grounds::default(),
         expiry: LEASE,
     }
+}
+
+/// A press on the card as it stands.
+pub(crate) async fn claim(
+    tx: &mut Tx,
+    id: &ProposalId,
+    click: &str,
+    who: &Person,
+    lease: Duration,
+) -> Result<Claim, sqlx::Error> {
+    let standing = stand(tx, id).await;
+    crate::proposals::claim(tx, standing, click, who, lease).await
+}
+
+async fn stand(tx: &mut Tx, id: &ProposalId) -> Standing {
+    let row = records::query(concat!("SELECT ", columns!(""), " FROM proposals WHERE id = $1")).bind(id.as_str());
+    standing(&row.fetch_one(tx).await.unwrap()).unwrap().unwrap()
 }
 
 async fn run(tx: &mut Tx, sql: &'static str) {
@@ -84,8 +101,6 @@ async fn i04_only_the_requester_of_that_very_workspace_can_claim_or_cancel(engin
     }
     assert_eq!(find(&mut tx, &proposal.id).await.unwrap(), Some(proposal.clone()));
     assert!(matches!(claim(&mut tx, &proposal.id, "c", &me(), LEASE).await.unwrap(), Claim::Claimed(_)));
-    let missing = ProposalId::new("no such");
-    assert!(matches!(claim(&mut tx, &missing, "c", &me(), LEASE).await.unwrap(), Claim::NotFound));
 }
 }
 
@@ -119,13 +134,61 @@ async fn k17_an_executor_that_lost_its_claim_settles_nothing_and_gives_nothing_b
         unreachable!("nobody else claims")
     };
     let quick = take_over(&mut tx, &proposal.id, LEASE).await.unwrap().unwrap();
-    retry_after(&mut tx, &slow, Duration::ZERO).await.unwrap();
+    assert!(!retry_after(&mut tx, &slow, "timeout", Duration::ZERO).await.unwrap());
     assert!(take_over(&mut tx, &proposal.id, LEASE).await.unwrap().is_none(), "the new lease still holds");
     let failed = Settlement::Failed("not_allowed".to_owned());
     assert_eq!(settle(&mut tx, &slow, &failed).await.unwrap(), None);
     let done = settle(&mut tx, &quick, &Settlement::Done(serde_json::json!({"code_sales": "S1"}))).await.unwrap();
     assert_eq!(done.unwrap().state, ProposalState::Done);
     assert_eq!(settle(&mut tx, &quick, &failed).await.unwrap(), None, "settled once");
+}
+}
+
+on_both_engines! {
+async fn k14_a_press_that_read_a_waiting_card_is_told_what_became_of_it_meanwhile(engine) {
+    let (_kept, records) = engine.open(Group::Bot).await;
+    let mut tx = records.begin_durable().await.unwrap();
+    for (n, expected) in ["already", "expired", "superseded", "running"].into_iter().enumerate() {
+        let card = create(&mut tx, &new(10 * n as u32)).await.unwrap();
+        let as_read = stand(&mut tx, &card.id).await;
+        assert_eq!(as_read.proposal.state, ProposalState::Pending);
+        match expected {
+            "already" => drop(cancel(&mut tx, &card.id, &me()).await.unwrap().unwrap()),
+            "expired" => drop(withdraw(&mut tx, &card.id).await.unwrap().unwrap()),
+            "superseded" => {
+                let newer = create(&mut tx, &new(10 * n as u32 + 1)).await.unwrap();
+                assert!(supersede(&mut tx, &card.id, &newer).await.unwrap().is_some());
+            }
+            _ => assert!(matches!(claim(&mut tx, &card.id, "c", &me(), LEASE).await.unwrap(), Claim::Claimed(_))),
+        }
+        let told = match crate::proposals::claim(&mut tx, as_read, "c", &me(), LEASE).await.unwrap() {
+            Claim::AlreadyDecided(p) if p.state == ProposalState::Cancelled => "already",
+            Claim::Expired(_) => "expired",
+            Claim::Superseded(_) => "superseded",
+            Claim::Running => "running",
+            other => unreachable!("{other:?}"),
+        };
+        assert_eq!(told, expected);
+    }
+}
+}
+
+on_both_engines! {
+async fn the_reason_of_an_unknown_outcome_is_counted_until_it_changes(engine) {
+    let (_kept, records) = engine.open(Group::Bot).await;
+    let mut tx = records.begin_durable().await.unwrap();
+    let proposal = create(&mut tx, &new(0)).await.unwrap();
+    let Claim::Claimed(mut claimed) = claim(&mut tx, &proposal.id, "c", &me(), LEASE).await.unwrap() else {
+        unreachable!("nobody else claims")
+    };
+    for (trouble, tries) in [("timeout", 1), ("timeout", 2), ("approval_invalid", 1), ("timeout", 1)] {
+        assert_eq!(claimed.tries(trouble), tries);
+        assert!(retry_after(&mut tx, &claimed, trouble, Duration::ZERO).await.unwrap());
+        *claimed = take_over(&mut tx, &proposal.id, LEASE).await.unwrap().unwrap();
+    }
+    tx.commit().await.unwrap();
+    let waiting = unfinished(&records).await.unwrap();
+    assert_eq!((waiting.writes, waiting.trouble.as_deref()), (1, Some("timeout")));
 }
 }
 
@@ -249,7 +312,7 @@ impl Bench {
                     (Some(executor), Some(heard)) if answered => executor.heard = heard,
                     // An unknown outcome: the lease is given back and somebody else drives on.
                     (executor, _) => {
-                        retry_after(&mut tx, held[n].as_ref().unwrap(), Duration::ZERO).await.unwrap();
+                        retry_after(&mut tx, held[n].as_ref().unwrap(), "timeout", Duration::ZERO).await.unwrap();
                         *executor = None;
                     }
                 }
@@ -338,6 +401,10 @@ impl Bench {
                 proposal: proposal.clone(),
                 approver: me(),
                 epoch: if e.current { 5 } else { 4 },
+                click: "a".to_owned(),
+                requester_name: None,
+                trouble: None,
+                tries: 0,
             })
         };
         [hold(&m.executors[0]), hold(&m.executors[1])]

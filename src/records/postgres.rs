@@ -3,7 +3,6 @@
 use std::str::FromStr as _;
 use std::time::Duration;
 
-use futures::future::BoxFuture;
 use serde::Deserialize;
 use sqlx::migrate::{Migrate as _, MigrateError, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
@@ -129,35 +128,16 @@ pub fn pool(settings: &Settings, group: Group, synced: Synced) -> Result<PgPool,
         .acquire_timeout(timeout / 2)
         // Testing a connection before each use would double a short statement; one that was just used is taken to live.
         .test_before_acquire(false)
-        .before_acquire(|connection, about| {
+        .before_acquire(move |connection, about| {
             Box::pin(async move {
                 if about.idle_for > FRESH {
-                    connection.ping().await?;
+                    // Bounded, so that whoever waits gets past a few that went dead.
+                    tokio::time::timeout(timeout / 8, connection.ping()).await.map_err(std::io::Error::from)??;
                 }
                 Ok(true)
             })
         })
         .connect_lazy_with(options))
-}
-
-/// Carries a statement out on a connection of the pool, and waits half as long again as the database itself would let it
-/// run. A connection that has not answered by then is closed: it may never answer, and kept it would hold its place in the
-/// pool for as long as the network cares.
-///
-/// # Errors
-/// When the database does not answer or refuses.
-pub async fn within<T>(
-    pool: &PgPool,
-    statement: impl for<'c> FnOnce(&'c mut PgConnection) -> BoxFuture<'c, Result<T, sqlx::Error>>,
-) -> Result<T, sqlx::Error> {
-    let mut connection = pool.acquire().await?;
-    // A connection is waited for half as long as a statement may take; see [`pool`].
-    let patience = pool.options().get_acquire_timeout() * 3;
-    if let Ok(done) = tokio::time::timeout(patience, statement(&mut connection)).await {
-        return done;
-    }
-    connection.close_on_drop();
-    Err(sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "the database did not answer in time")))
 }
 
 fn options(url: &Secret) -> Result<PgConnectOptions, sqlx::Error> {

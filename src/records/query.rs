@@ -1,18 +1,22 @@
 //! One SQL text for both engines.
 //!
 //! What the bot keeps (proposals, presses, messages, staff, audit) is read and written with SQL that SQLite and
-//! PostgreSQL understand alike: `$1` parameters, `ON CONFLICT`, `RETURNING`, quoted `"user"`. Two things differ and are
-//! hidden here: the database clock, written `now_ms()`, and the types of connection. A value is only ever bound, never
-//! written into the text.
+//! PostgreSQL understand alike: `$1` parameters, `ON CONFLICT`, `RETURNING`, quoted `"user"`. Three things differ and are
+//! hidden here: the database clock, written `now_ms()`; the lock on a row, which SQLite does not know and does not need,
+//! since a transaction there has the whole file; and the types of connection. A value is only ever bound, never written
+//! into the text.
 
 use sqlx::postgres::{PgConnection, PgPool, PgRow};
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 use sqlx::{AssertSqlSafe, ColumnIndex, Decode, Postgres, Row as _, SqlSafeStr as _, SqlStr, Sqlite, Type};
 
-use super::{Tx, postgres};
+use super::{PgTx, Tx, within};
 
 /// What `now_ms()` is in SQLite, which knows no functions of ours.
 const SQLITE_NOW_MS: &str = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
+
+/// Locks the rows of `c`, and passes over those that another transaction has locked. Left out for SQLite.
+const OF_NOBODY_ELSE: &str = " FOR UPDATE OF c SKIP LOCKED";
 
 /// Where a statement is carried out: a pool, a transaction or a connection of either engine.
 #[derive(Debug)]
@@ -23,6 +27,7 @@ enum Target<'a> {
     SqlitePool(&'a SqlitePool),
     Sqlite(&'a mut SqliteConnection),
     PostgresPool(&'a PgPool),
+    PostgresTx(&'a mut PgTx),
     Postgres(&'a mut PgConnection),
 }
 
@@ -54,7 +59,7 @@ impl<'a> From<&'a mut Tx> for Db<'a> {
     fn from(tx: &'a mut Tx) -> Self {
         match tx {
             Tx::Sqlite(tx) => Self(Target::Sqlite(tx)),
-            Tx::Postgres(tx) => Self(Target::Postgres(tx)),
+            Tx::Postgres(tx) => Self(Target::PostgresTx(tx)),
         }
     }
 }
@@ -170,7 +175,11 @@ macro_rules! carry_out {
             Target::Sqlite(db) => $query.sqlite().$method(db).await.map(Into::into).map_err(Into::into),
             Target::PostgresPool(db) => {
                 let query = $query.postgres();
-                postgres::within(db, |db| Box::pin(query.$method(db))).await.map(Into::into)
+                within(db, |db| Box::pin(query.$method(db))).await.map(Into::into)
+            }
+            Target::PostgresTx(tx) => {
+                let query = $query.postgres();
+                tx.within(|db| Box::pin(query.$method(db))).await.map(Into::into)
             }
             Target::Postgres(db) => $query.postgres().$method(db).await.map(Into::into).map_err(Into::into),
         }
@@ -226,8 +235,9 @@ impl Query {
     }
 
     fn sqlite(self) -> sqlx::query::Query<'static, Sqlite, sqlx::sqlite::SqliteArguments> {
-        let sql: SqlStr = if self.sql.contains("now_ms()") {
-            AssertSqlSafe(self.sql.replace("now_ms()", SQLITE_NOW_MS)).into_sql_str()
+        let differs = self.sql.contains("now_ms()") || self.sql.contains(OF_NOBODY_ELSE);
+        let sql: SqlStr = if differs {
+            AssertSqlSafe(self.sql.replace("now_ms()", SQLITE_NOW_MS).replace(OF_NOBODY_ELSE, "")).into_sql_str()
         } else {
             self.sql.into_sql_str()
         };

@@ -113,7 +113,7 @@ pub(super) fn router(
     let identity = Identity::Bearer(verifier.clone());
     let service = Arc::new(server(Arc::clone(&store), clock.clone(), identity)?);
     let url = http.public_url.clone().unwrap_or_else(|| format!("http://{address}/mcp"));
-    let base = url.strip_suffix("/mcp").unwrap_or(&url);
+    let (origin, path) = parts(&url);
     let edge = Arc::new(Edge {
         store,
         verifier,
@@ -121,7 +121,7 @@ pub(super) fn router(
         rate: RateLimiter::direct(Quota::per_second(http.requests_per_second)),
         places: Semaphore::new(http.concurrent_requests as usize),
         time_limit: http.time_limit,
-        challenge: format!("Bearer resource_metadata=\"{base}{METADATA}/mcp\""),
+        challenge: format!("Bearer resource_metadata=\"{origin}{METADATA}{path}\""),
         metadata: json!({
             "resource": url,
             "resource_name": "sales-server",
@@ -146,11 +146,20 @@ pub(super) fn router(
     let guarded = Router::new().route_service("/mcp", mcp).layer(from_fn_with_state(Arc::clone(&edge), guard));
     let open = Router::new()
         .route(METADATA, get(metadata))
-        .route(&format!("{METADATA}/mcp"), get(metadata))
+        .route(&format!("{METADATA}/{{*path}}"), get(metadata))
         .route("/healthz", get(|| async { "ok" }))
         .route("/readyz", get(ready))
         .with_state(edge);
     Ok(guarded.merge(open))
+}
+
+/// Where the resource is, and its path there: between the two stands the well-known part of its metadata's address (RFC
+/// 9728, section 3.1).
+fn parts(url: &str) -> (&str, &str) {
+    let url = url.trim_end_matches('/');
+    let host = url.find("://").map_or(0, |at| at + 3);
+    let path = url.get(host..).and_then(|rest| rest.find('/')).map_or(url.len(), |at| host + at);
+    url.split_at_checked(path).unwrap_or((url, ""))
 }
 
 async fn metadata(State(edge): State<Arc<Edge>>) -> Json<Value> {

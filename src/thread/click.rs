@@ -1,30 +1,43 @@
-//! A press: stored as a row, decided by one conditional update, carried out, settled in one transaction.
+//! A press: decided by one conditional update, carried out, settled in one transaction.
 //!
 //! What it promises: a stored press is carried out without another one, whatever dies; an approval writes at most one
 //! sale; every press ends in something its person sees. `failed` is recorded only when the sales server definitely
 //! refused: an unknown outcome stays `claimed` and the same call is made again, which returns the first row.
+//!
+//! A transaction locks the press first, then the conversation where it ends a proposal, then the proposal. None waits
+//! for another one: it makes room and comes again, so that one that stands still holds up its own presses only.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::agent::Item;
-use crate::audit::{self, Entry, Origin};
-use crate::domain::{ChannelId, Clock, Lang, Person, Proposal, ProposalId, ProposalState, Risk, Write};
+use crate::audit::{self, Entry};
+use crate::domain::{Clock, Lang, Person, Proposal, ProposalId, ProposalState, Risk, ThreadKey};
 use crate::mcp::Mcp;
 use crate::outbox::{self, Outbox, Place};
 use crate::policy;
-use crate::proposals::{self, Claim, ClaimedProposal, Settlement};
-use crate::records::{self, Records, Row, Tx};
+use crate::proposals::{self, Claim, ClaimedProposal, Settlement, Standing};
+use crate::records::{self, Records, Tx};
 use crate::slack::inbound::ClickAction;
 use crate::slack::text;
-use crate::staff;
+use crate::staff::{self, Staff};
+use crate::thread::again::{Pauses, Trouble};
 use crate::thread::asker::Askers;
+use crate::thread::outcome::{already, is_refusal, note, row};
+use crate::thread::press::Press;
 use crate::thread::turn::{card, card_key, count, place};
 use crate::thread::{continuation, history};
 use crate::tokens::{Approval, ApprovalSigner};
 use crate::words::presses as words;
+
+/// A write that is faster shows no "working" on its card: it would be replaced at once.
+const WORKING_AFTER: Duration = Duration::from_millis(700);
+
+/// The background senders leave a message to the executor that wished for it, and will drive it at once, for so long.
+const HOLD: Duration = Duration::from_secs(2);
 
 /// Carries presses out. The only holder of the key that signs approvals.
 pub struct Clicks {
@@ -37,17 +50,24 @@ pub struct Clicks {
     clock: Clock,
     settings: proposals::Settings,
     /// Decisions and settlements queue here and not at the store: a press that Slack waits for is never behind many.
-    turnstile: tokio::sync::Mutex<()>,
+    turnstile: Semaphore,
 }
 
-/// A stored press.
-#[derive(Clone, Debug)]
-struct Press {
-    id: String,
-    proposal: ProposalId,
-    action: ClickAction,
-    who: Person,
-    channel: ChannelId,
+/// What came of a piece of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ran {
+    /// It is done.
+    Done,
+    /// It is done, and left work behind.
+    More,
+    /// It is due still: looking again at once would find the same.
+    StillDue,
+}
+
+impl Ran {
+    fn left(more: bool) -> Self {
+        if more { Self::More } else { Self::Done }
+    }
 }
 
 /// What a press came to, decided in one transaction.
@@ -56,8 +76,18 @@ enum Decided {
     Execute(Box<ClaimedProposal>),
     /// Done with: these messages may have changed.
     Tell(Vec<String>),
+    /// The same, and work was left behind.
+    TellAndMore(Vec<String>),
+    /// Done with, and the card's time is over without anybody having ended it.
+    TooLate(Vec<String>, Box<Proposal>),
     /// Somebody else is at it, or it was handled before.
     Nothing,
+}
+
+/// What a press is about, as it stands when the press is decided.
+struct Card {
+    standing: Option<Standing>,
+    presser: Option<Staff>,
 }
 
 /// How the audit names what happens without a press.
@@ -69,21 +99,6 @@ const ACTOR: &str = "duties";
 /// When the store does not answer.
 pub async fn free_all(records: &Records) -> Result<(), sqlx::Error> {
     proposals::free_all(records).await
-}
-
-/// The presses that are stored and not handled, oldest first.
-///
-/// # Errors
-/// When the store does not answer.
-pub async fn due(records: &Records) -> Result<Vec<String>, sqlx::Error> {
-    // A press that is being carried out belongs to its proposal's claim: whoever holds that drives it on.
-    records::query(
-        "SELECT id FROM clicks c WHERE handled_at IS NULL
-           AND NOT EXISTS (SELECT 1 FROM proposals p WHERE p.id = c.proposal_id AND p.state = 'claimed' AND p.claim_click = c.id)
-         ORDER BY received_at LIMIT 100",
-    )
-    .scalars(records.read())
-    .await
 }
 
 impl Clicks {
@@ -99,142 +114,196 @@ impl Clicks {
         clock: Clock,
         settings: proposals::Settings,
     ) -> Self {
-        Self {
-            records,
-            outbox,
-            mcp,
-            table,
-            askers,
-            approvals,
-            clock,
-            settings,
-            turnstile: tokio::sync::Mutex::default(),
-        }
+        let turnstile = Semaphore::new(records.writers());
+        Self { records, outbox, mcp, table, askers, approvals, clock, settings, turnstile }
     }
 
-    /// Handles one stored press, as far as nobody else is doing so. `false`: it is still due, and looking again at once
-    /// would find the same.
+    /// Handles one stored press, as far as nobody else is doing so.
     ///
     /// # Errors
     /// When the store does not answer; the press stays due.
-    pub async fn run(&self, click: &str) -> Result<bool, sqlx::Error> {
-        let Some(press) = find(&self.records, click).await? else { return Ok(true) };
+    pub async fn run(&self, press: &Press) -> Result<Ran, sqlx::Error> {
         fail::fail_point!("click::found");
         let (lang, _) = self.askers.reader(&press.who).await;
         let outsider = self.askers.is_outsider(&press.who).await;
-        match self.decide(&press, lang, outsider).await? {
+        match self.decide(press, lang, outsider).await? {
             Decided::Execute(claimed) => {
                 fail::fail_point!("click::claimed");
-                let card = card_key(claimed.proposal());
-                let (shown, done) = tokio::join!(self.outbox.drive(&card), self.execute(*claimed));
-                shown?;
-                done
+                self.execute_in_sight(*claimed).await
             }
-            Decided::Tell(keys) => self.drive(&keys).await.map(|()| true),
-            Decided::Nothing => Ok(false),
+            Decided::Tell(keys) => self.drive(&keys).await.map(|()| Ran::Done),
+            Decided::TellAndMore(keys) => self.drive(&keys).await.map(|()| Ran::More),
+            Decided::TooLate(keys, proposal) => {
+                let (told, ended) = tokio::join!(self.drive(&keys), self.expire_one(&proposal));
+                told?;
+                ended
+            }
+            Decided::Nothing => Ok(Ran::StillDue),
         }
     }
 
-    /// Goes on with a claimed write whose executor is gone. `false`: it is not settled yet.
+    /// Goes on with a claimed write whose executor is gone.
     ///
     /// # Errors
     /// When the store does not answer; the claim stays abandoned.
-    pub async fn take_over(&self, id: &ProposalId) -> Result<bool, sqlx::Error> {
-        let mut tx = self.records.begin_durable().await?;
-        let claimed = proposals::take_over(&mut tx, id, self.lease()).await?;
-        tx.commit().await?;
-        let Some(claimed) = claimed else { return Ok(false) };
-        self.execute(claimed).await
+    pub async fn take_over(&self, id: &ProposalId) -> Result<Ran, sqlx::Error> {
+        match proposals::take_over(self.records.durable(), id, self.lease()).await? {
+            Some(claimed) => self.execute(claimed).await,
+            None => Ok(Ran::StillDue),
+        }
     }
 
     /// Ends a proposal whose time is over, if no press was faster.
     ///
     /// # Errors
     /// When the store does not answer.
-    pub async fn expire(&self, id: &ProposalId) -> Result<(), sqlx::Error> {
-        let mut tx = self.records.begin_durable().await?;
-        proposals::lock(&mut tx, id).await?;
-        let Some(proposal) = proposals::expire(&mut tx, id).await? else { return Ok(()) };
-        self.ended(&mut tx, &proposal).await?;
+    pub async fn expire(&self, id: &ProposalId) -> Result<Ran, sqlx::Error> {
+        match proposals::find(self.records.read(), id).await? {
+            Some(proposal) => self.expire_one(&proposal).await,
+            None => Ok(Ran::Done),
+        }
+    }
+
+    async fn expire_one(&self, proposal: &Proposal) -> Result<Ran, sqlx::Error> {
+        let Some((turn, mut tx)) = self.begin_in(&proposal.thread).await? else { return Ok(Ran::StillDue) };
+        let Some(ended) = proposals::expire(&mut tx, &proposal.id).await? else { return Ok(Ran::Done) };
+        let name = self.name_of(&mut tx, &ended.requester).await?;
+        let more = self.ended(&mut tx, &ended, &name).await?;
         tx.commit().await?;
-        self.outbox.drive(&card_key(&proposal)).await.map(drop)
+        drop(turn);
+        self.outbox.drive(&card_key(&ended)).await?;
+        Ok(Ran::left(more))
     }
 
     fn lease(&self) -> Duration {
         Duration::from_millis(self.settings.claim_lease_ms)
     }
 
-    /// The decision and everything that makes it visible, in one synced transaction.
-    async fn decide(&self, press: &Press, lang: Lang, outsider: bool) -> Result<Decided, sqlx::Error> {
-        let _one_at_a_time = self.turnstile.lock().await;
-        let mut tx = self.records.begin_durable().await?;
-        proposals::lock(&mut tx, &press.proposal).await?;
-        let handled: Option<i64> =
-            records::query("SELECT handled_at FROM clicks WHERE id = $1").bind(&press.id).scalar(&mut tx).await?;
-        if handled.is_some() {
-            return Ok(Decided::Nothing);
-        }
-        let decided = match press.action {
-            ClickAction::Confirm => self.confirm(&mut tx, press, lang, outsider).await?,
-            ClickAction::Cancel => self.cancel(&mut tx, press, lang).await?,
-        };
-        tx.commit().await?;
-        Ok(decided)
+    async fn turn(&self) -> Result<SemaphorePermit<'_>, sqlx::Error> {
+        // It is never closed.
+        self.turnstile.acquire().await.map_err(|_| sqlx::Error::PoolClosed)
     }
 
-    async fn confirm(&self, tx: &mut Tx, press: &Press, lang: Lang, outsider: bool) -> Result<Decided, sqlx::Error> {
-        let Some(proposal) = proposals::find(&mut *tx, &press.proposal).await? else {
-            return self.tell(tx, press, "not_found", &words::unknown_card(lang)).await;
+    /// A synced transaction that has the conversation. `None`: another one kept it all the time.
+    async fn begin_in(&self, thread: &ThreadKey) -> Result<Option<(SemaphorePermit<'_>, Tx)>, sqlx::Error> {
+        let mut pauses = Pauses::new();
+        loop {
+            let turn = self.turn().await?;
+            let mut tx = self.records.begin_durable().await?;
+            if proposals::try_lock_thread(&mut tx, thread).await? {
+                return Ok(Some((turn, tx)));
+            }
+            drop((turn, tx));
+            if !pauses.wait().await {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The decision and everything that makes it visible, in one synced transaction.
+    async fn decide(&self, press: &Press, lang: Lang, outsider: bool) -> Result<Decided, sqlx::Error> {
+        let mut pauses = Pauses::new();
+        loop {
+            if let Some(decided) = self.try_decide(press, lang, outsider).await? {
+                return Ok(decided);
+            }
+            if !pauses.wait().await {
+                return Ok(Decided::Nothing);
+            }
+        }
+    }
+
+    /// `None`: another transaction has the conversation or the card.
+    async fn try_decide(&self, press: &Press, lang: Lang, outsider: bool) -> Result<Option<Decided>, sqlx::Error> {
+        let _turn = self.turn().await?;
+        let mut tx = self.records.begin_durable().await?;
+        let Some(Card { standing, presser }) = look(&mut tx, press).await? else { return Ok(Some(Decided::Nothing)) };
+        let decided = match (standing, press.action) {
+            (None, _) => self.tell(&mut tx, press, None, "not_found", &words::unknown_card(lang)).await?,
+            (Some(standing), ClickAction::Confirm) => {
+                match self.confirm(&mut tx, press, standing, presser, (lang, outsider)).await? {
+                    Some(decided) => decided,
+                    None => return Ok(None),
+                }
+            }
+            (Some(Standing { proposal, .. }), ClickAction::Cancel) => {
+                if !proposals::try_lock_thread(&mut tx, &proposal.thread).await? {
+                    return Ok(None);
+                }
+                self.cancel(&mut tx, press, proposal, presser, lang).await?
+            }
         };
+        tx.commit().await?;
+        Ok(Some(decided))
+    }
+
+    async fn confirm(
+        &self,
+        tx: &mut Tx,
+        press: &Press,
+        standing: Standing,
+        presser: Option<Staff>,
+        (lang, outsider): (Lang, bool),
+    ) -> Result<Option<Decided>, sqlx::Error> {
+        let proposal = &standing.proposal;
         if proposal.requester == press.who && proposal.state == ProposalState::Pending {
-            let record = staff::find(&mut *tx, &press.who).await?;
             // Whoever became a guest, or left, may not press what they asked for before.
-            let allowed = record.is_some_and(|s| {
+            let allowed = presser.is_some_and(|s| {
                 !outsider
                     && s.active
                     && self.table.allows(s.role, proposal.write.tool())
                     && s.sees(proposal.write.department())
             });
             if !allowed {
-                self.audit(tx, press, "refused_without_rights", &proposal).await?;
-                return self.tell(tx, press, "not_allowed", &words::not_allowed(lang)).await;
+                self.audit(tx, press, "refused_without_rights", proposal).await?;
+                let sentence = words::not_allowed(lang);
+                return self.tell(tx, press, Some(proposal), "not_allowed", &sentence).await.map(Some);
             }
         }
-        match proposals::claim(tx, &press.proposal, &press.id, &press.who, self.lease()).await? {
+        let decided = match proposals::claim(tx, standing, &press.id, &press.who, self.lease()).await? {
+            Claim::Busy => return Ok(None),
             Claim::Claimed(claimed) => {
                 self.audit(tx, press, "claimed", claimed.proposal()).await?;
                 let mut shown = claimed.proposal().clone();
                 shown.state = ProposalState::Claimed;
                 count(&shown);
-                self.show(tx, &shown).await?;
-                Ok(Decided::Execute(claimed))
+                self.show(tx, &shown, &name(&claimed), WORKING_AFTER).await?;
+                Decided::Execute(claimed)
             }
-            Claim::Running => Ok(Decided::Nothing),
-            Claim::NotYours(p) => self.tell_not_yours(tx, press, lang, &p).await,
-            Claim::Expired(p) => self.expired(tx, press, lang, &p).await,
-            Claim::Superseded(_) => self.tell(tx, press, "superseded", &words::superseded(lang)).await,
-            Claim::AlreadyDecided(p) => self.tell(tx, press, "already_decided", &already(lang, &p)).await,
-            Claim::NotFound => self.tell(tx, press, "not_found", &words::unknown_card(lang)).await,
-        }
+            Claim::Running => Decided::Nothing,
+            Claim::NotYours(p) => self.tell_not_yours(tx, press, lang, &p).await?,
+            Claim::Expired(p) => self.too_late(tx, press, lang, *p).await?,
+            Claim::Superseded(p) => self.tell(tx, press, Some(&p), "superseded", &words::superseded(lang)).await?,
+            Claim::AlreadyDecided(p) => self.tell(tx, press, Some(&p), "already_decided", &already(lang, &p)).await?,
+        };
+        Ok(Some(decided))
     }
 
-    async fn cancel(&self, tx: &mut Tx, press: &Press, lang: Lang) -> Result<Decided, sqlx::Error> {
-        if let Some(proposal) = proposals::cancel(tx, &press.proposal, &press.who).await? {
-            self.audit(tx, press, "cancelled", &proposal).await?;
-            self.handled(tx, press, "cancelled").await?;
-            self.ended(tx, &proposal).await?;
-            return Ok(Decided::Tell(vec![card_key(&proposal)]));
+    async fn cancel(
+        &self,
+        tx: &mut Tx,
+        press: &Press,
+        proposal: Proposal,
+        presser: Option<Staff>,
+        lang: Lang,
+    ) -> Result<Decided, sqlx::Error> {
+        if let Some(cancelled) = proposals::cancel(tx, &press.proposal, &press.who).await? {
+            self.audit(tx, press, "cancelled", &cancelled).await?;
+            handled(tx, &press.id, "cancelled").await?;
+            let name = presser.map_or_else(|| press.who.user.to_string(), |s| s.display_name);
+            let more = self.ended(tx, &cancelled, &name).await?;
+            let keys = vec![card_key(&cancelled)];
+            return Ok(if more { Decided::TellAndMore(keys) } else { Decided::Tell(keys) });
         }
-        let Some(p) = proposals::find(&mut *tx, &press.proposal).await? else {
-            return self.tell(tx, press, "not_found", &words::unknown_card(lang)).await;
-        };
+        // As it stands now: a press on "confirm" waits for no conversation.
+        let p = proposals::find(&mut *tx, &press.proposal).await?.unwrap_or(proposal);
         if p.requester != press.who {
             return self.tell_not_yours(tx, press, lang, &p).await;
         }
         match p.state {
-            ProposalState::Pending | ProposalState::Expired => self.expired(tx, press, lang, &p).await,
-            ProposalState::Superseded => self.tell(tx, press, "superseded", &words::superseded(lang)).await,
-            _ => self.tell(tx, press, "already_decided", &already(lang, &p)).await,
+            ProposalState::Pending | ProposalState::Expired => self.too_late(tx, press, lang, p).await,
+            ProposalState::Superseded => self.tell(tx, press, Some(&p), "superseded", &words::superseded(lang)).await,
+            _ => self.tell(tx, press, Some(&p), "already_decided", &already(lang, &p)).await,
         }
     }
 
@@ -247,30 +316,56 @@ impl Clicks {
     ) -> Result<Decided, sqlx::Error> {
         self.audit(tx, press, "refused_not_requester", proposal).await?;
         let requester = self.name_of(tx, &proposal.requester).await?;
-        self.tell(tx, press, "not_yours", &words::not_your_card(lang, requester)).await
+        self.tell(tx, press, Some(proposal), "not_yours", &words::not_your_card(lang, requester)).await
     }
 
-    /// The press came too late: the card is ended here if the sweep has not done so.
-    async fn expired(
+    /// The press came too late: the card is ended afterwards if the sweep has not done so. Not here, since whoever ends
+    /// a proposal asks for its conversation before the proposal's row.
+    async fn too_late(
         &self,
         tx: &mut Tx,
         press: &Press,
         lang: Lang,
-        proposal: &Proposal,
+        proposal: Proposal,
     ) -> Result<Decided, sqlx::Error> {
-        if let Some(ended) = proposals::expire(tx, &proposal.id).await? {
-            self.ended(tx, &ended).await?;
-        }
-        let mut decided = self.tell(tx, press, "expired", &words::expired(lang)).await?;
-        if let Decided::Tell(keys) = &mut decided {
-            keys.push(card_key(proposal));
-        }
-        Ok(decided)
+        let told = self.tell(tx, press, Some(&proposal), "expired", &words::expired(lang)).await?;
+        Ok(match told {
+            Decided::Tell(keys) if proposal.state == ProposalState::Pending => {
+                Decided::TooLate(keys, Box::new(proposal))
+            }
+            Decided::Tell(mut keys) => {
+                keys.push(card_key(&proposal));
+                Decided::Tell(keys)
+            }
+            other => other,
+        })
     }
 
-    /// The call, then the settlement. An unknown outcome (`false`) leaves the claim to be driven on.
-    async fn execute(&self, claimed: ClaimedProposal) -> Result<bool, sqlx::Error> {
-        let proposal = claimed.proposal().clone();
+    /// The card says "working" if it takes a moment; the outbox has been told so already.
+    async fn execute_in_sight(&self, claimed: ClaimedProposal) -> Result<Ran, sqlx::Error> {
+        let card = card_key(claimed.proposal());
+        let (over, waits) = tokio::sync::oneshot::channel();
+        let execute = async {
+            let ran = self.execute(claimed).await;
+            // Nobody waits for it any more when the card shows "working" already.
+            let _ = over.send(matches!(ran, Ok(Ran::Done | Ran::More)));
+            ran
+        };
+        // Never broken off: it would leave the card to a lease that nobody uses.
+        let show = async {
+            match tokio::time::timeout(WORKING_AFTER, waits).await {
+                Ok(Ok(true)) => Ok(()),
+                _ => self.outbox.drive(&card).await.map(drop),
+            }
+        };
+        let (shown, ran) = tokio::join!(show, execute);
+        shown?;
+        ran
+    }
+
+    /// The call, then the settlement. An unknown outcome leaves the claim to be driven on.
+    async fn execute(&self, claimed: ClaimedProposal) -> Result<Ran, sqlx::Error> {
+        let proposal = claimed.proposal();
         let token = self.approvals.sign(
             &Approval {
                 proposal: proposal.id.clone(),
@@ -285,41 +380,79 @@ impl Clicks {
             Ok(output) if !output.is_error => Ok(Settlement::Done(row(&proposal.write, output.data()))),
             Ok(output) => match output.code() {
                 Some(code) if is_refusal(code) => Ok(Settlement::Failed(code.to_owned())),
-                code => Err(format!("error {}", code.unwrap_or("without a code"))),
+                code => Err(Trouble::answered(code.unwrap_or("other"))),
             },
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(Trouble::of(&error)),
         };
         fail::fail_point!("click::called");
-        let one_at_a_time = self.turnstile.lock().await;
-        let mut tx = self.records.begin_durable().await?;
-        proposals::lock(&mut tx, &proposal.id).await?;
         let settlement = match settlement {
             Ok(settlement) => settlement,
-            Err(reason) => {
-                tracing::warn!(proposal = %proposal.id, reason, "outcome of a write unknown; it will be driven on");
-                let pause = Duration::from_millis(self.settings.retry_pause_ms);
-                proposals::retry_after(&mut tx, &claimed, pause).await?;
-                tx.commit().await?;
-                return Ok(false);
+            Err(trouble) => return self.left_unknown(&claimed, &trouble).await,
+        };
+        let mut pauses = Pauses::new();
+        let more = loop {
+            if let Some(more) = self.try_settle(&claimed, &settlement).await? {
+                break more;
+            }
+            if !pauses.wait().await {
+                tracing::warn!(proposal = %proposal.id, "its conversation is held; the settlement is tried again later");
+                return Ok(Ran::StillDue);
             }
         };
-        if let Some(settled) = proposals::settle(&mut tx, &claimed, &settlement).await? {
-            let handled = "UPDATE clicks SET handled_at = now_ms(), outcome = $2
-                 WHERE id = (SELECT claim_click FROM proposals WHERE id = $1)";
-            records::query(handled).bind(settled.id.as_str()).bind(settled.state.code()).execute(&mut tx).await?;
-            self.ended(&mut tx, &settled).await?;
-        }
-        fail::fail_point!("click::settling");
-        tx.commit().await?;
-        drop(one_at_a_time);
         fail::fail_point!("click::settled");
-        self.outbox.drive(&card_key(&proposal)).await?;
+        self.outbox.drive(&card_key(proposal)).await?;
         fail::fail_point!("click::shown");
-        Ok(true)
+        Ok(Ran::left(more))
     }
 
-    /// What every end of a proposal brings with it: the card's last face, a note for the model, perhaps a continuation.
-    async fn ended(&self, tx: &mut Tx, proposal: &Proposal) -> Result<(), sqlx::Error> {
+    /// Whether it left work behind. `None`: another transaction has the conversation.
+    async fn try_settle(
+        &self,
+        claimed: &ClaimedProposal,
+        settlement: &Settlement,
+    ) -> Result<Option<bool>, sqlx::Error> {
+        let _turn = self.turn().await?;
+        let mut tx = self.records.begin_durable().await?;
+        let outcome = match settlement {
+            Settlement::Done(_) => "done",
+            Settlement::Failed(_) => "failed",
+        };
+        handled(&mut tx, claimed.click(), outcome).await?;
+        if !proposals::try_lock_thread(&mut tx, &claimed.proposal().thread).await? {
+            return Ok(None);
+        }
+        // A later executor has taken over: the transaction is dropped, and the press with it.
+        let Some(settled) = proposals::settle(&mut tx, claimed, settlement).await? else { return Ok(Some(false)) };
+        let more = self.ended(&mut tx, &settled, &name(claimed)).await?;
+        fail::fail_point!("click::settling");
+        tx.commit().await?;
+        Ok(Some(more))
+    }
+
+    /// One row in the audit for each reason, not for each try.
+    async fn left_unknown(&self, claimed: &ClaimedProposal, trouble: &Trouble) -> Result<Ran, sqlx::Error> {
+        let proposal = claimed.proposal();
+        let tries = claimed.tries(&trouble.code);
+        let pause = trouble.pause(Duration::from_millis(self.settings.retry_pause_ms), tries);
+        if tries > 1 {
+            proposals::retry_after(self.records.durable(), claimed, &trouble.code, pause).await?;
+            return Ok(Ran::StillDue);
+        }
+        let reason = &trouble.reason;
+        tracing::warn!(proposal = %proposal.id, reason, "outcome of a write unknown; it will be driven on");
+        let mut tx = self.records.begin_durable().await?;
+        if proposals::retry_after(&mut tx, claimed, &trouble.code, pause).await? {
+            let detail =
+                serde_json::json!({ "click": claimed.click(), "digest": proposal.digest, "code": trouble.code });
+            append(&mut tx, ACTOR, "outcome_unknown", proposal, detail).await?;
+        }
+        tx.commit().await?;
+        Ok(Ran::StillDue)
+    }
+
+    /// What every end of a proposal brings with it: the card's last face, a note for the model, perhaps a continuation
+    /// (`true`).
+    async fn ended(&self, tx: &mut Tx, proposal: &Proposal, requester: &str) -> Result<bool, sqlx::Error> {
         count(proposal);
         let event = match proposal.state {
             ProposalState::Done => Some("proposal_done"),
@@ -333,20 +466,20 @@ impl Clicks {
             let detail = audit::with(detail, "code", proposal.failure.as_deref());
             append(tx, ACTOR, event, proposal, detail).await?;
         }
-        self.show(tx, proposal).await?;
+        self.show(tx, proposal, requester, HOLD).await?;
         let note = Item::Note { text: note(proposal), departments: vec![proposal.write.department().to_owned()] };
         history::leave(tx, &proposal.thread, &note).await?;
         continuation::begin_if_decided(tx, proposal).await
     }
 
-    async fn show(&self, tx: &mut Tx, proposal: &Proposal) -> Result<(), sqlx::Error> {
-        let name = self.name_of(tx, &proposal.requester).await?;
+    async fn show(&self, tx: &mut Tx, proposal: &Proposal, requester: &str, hold: Duration) -> Result<(), sqlx::Error> {
         let decider = match &proposal.decided_by {
+            Some(who) if *who == proposal.requester => Some(requester.to_owned()),
             Some(who) => Some(self.name_of(tx, who).await?),
             None => None,
         };
-        let body = card(proposal, &name, decider.as_deref());
-        outbox::want(tx, &card_key(proposal), &place(&proposal.thread), &body, Duration::ZERO).await
+        let body = card(proposal, requester, decider.as_deref());
+        outbox::want(tx, &card_key(proposal), &place(&proposal.thread), &body, hold).await
     }
 
     /// The name on cards: the staff record's, as it stands now.
@@ -360,21 +493,21 @@ impl Clicks {
         &self,
         tx: &mut Tx,
         press: &Press,
+        proposal: Option<&Proposal>,
         outcome: &'static str,
         sentence: &str,
     ) -> Result<Decided, sqlx::Error> {
         tracing::info!(click.outcome = outcome, "a press changed nothing");
-        self.handled(tx, press, outcome).await?;
+        handled(tx, &press.id, outcome).await?;
         let key = format!("press:{}", press.id);
-        let proposal = proposals::find(&mut *tx, &press.proposal).await?;
-        self.audit_refused(tx, press, outcome, proposal.as_ref()).await?;
+        self.audit_refused(tx, press, outcome, proposal).await?;
         let place = Place {
             channel: press.channel.clone(),
-            thread: proposal.filter(|p| p.thread.channel == press.channel).map(|p| p.thread.root),
+            thread: proposal.filter(|p| p.thread.channel == press.channel).map(|p| p.thread.root.clone()),
             only: Some(press.who.user.clone()),
         };
         for body in text::plain(sentence, &[]).iter().take(1) {
-            outbox::want(&mut *tx, &key, &place, body, Duration::ZERO).await?;
+            outbox::want(&mut *tx, &key, &place, body, HOLD).await?;
         }
         Ok(Decided::Tell(vec![key]))
     }
@@ -413,15 +546,6 @@ impl Clicks {
         }
     }
 
-    async fn handled(&self, tx: &mut Tx, press: &Press, outcome: &'static str) -> Result<(), sqlx::Error> {
-        records::query("UPDATE clicks SET handled_at = now_ms(), outcome = $2 WHERE id = $1")
-            .bind(&press.id)
-            .bind(outcome)
-            .execute(tx)
-            .await
-            .map(drop)
-    }
-
     async fn audit(
         &self,
         tx: &mut Tx,
@@ -442,69 +566,18 @@ impl Clicks {
     }
 }
 
-/// Error codes after which nothing was written and nothing will be: everything that the arguments, the rights or the
-/// records cause. What a token, the clock or the connection causes says nothing about an earlier attempt.
-fn is_refusal(code: &str) -> bool {
-    matches!(
-        code,
-        "customer_not_found"
-            | "sale_not_found"
-            | "already_cancelled"
-            | "not_allowed"
-            | "invalid_date"
-            | "invalid_price"
-            | "invalid_products"
-            | "invalid_arguments"
-            | "approval_mismatch"
-    )
+/// The name on a claimed proposal's card.
+fn name(claimed: &ClaimedProposal) -> String {
+    claimed.requester_name().map_or_else(|| claimed.proposal().requester.user.to_string(), str::to_owned)
 }
 
-fn row(write: &Write, data: &Value) -> Value {
-    let key = match write {
-        Write::AddSale { .. } => "sales_registered",
-        Write::CancelSale { .. } => "sale_cancelled",
-    };
-    data.get(key).cloned().unwrap_or(Value::Null)
-}
-
-fn already(lang: Lang, proposal: &Proposal) -> String {
-    let number = proposal.result.as_ref().and_then(|r| r.get("code_sales")).and_then(Value::as_str);
-    match (proposal.state, number) {
-        (ProposalState::Done, Some(number)) => match proposal.write {
-            Write::AddSale { .. } => words::already_done(lang, number),
-            Write::CancelSale { .. } => words::already_undone(lang, number),
-        },
-        (ProposalState::Cancelled, _) => words::already_cancelled(lang),
-        (ProposalState::AwaitingManager, _) => words::needs_manager(lang),
-        (ProposalState::Unknown, _) => words::outcome_unknown(lang),
-        (ProposalState::Failed, _) => words::already_failed(lang),
-        _ => words::in_progress(lang),
-    }
-}
-
-/// What the model is told of a proposal's end. Host-made words only: this reaches the model with the host's authority,
-/// so no free text of a person or of a row may stand in it. The call with its arguments is in the history already.
-fn note(proposal: &Proposal) -> String {
-    let what = proposal.write.tool();
-    let id = &proposal.id;
-    match proposal.state {
-        ProposalState::Done => {
-            let number = proposal.result.as_ref().and_then(|r| r.get("code_sales")).unwrap_or(&Value::Null);
-            let row = serde_json::json!({ "code_sales": number });
-            format!(
-                "Proposal {id} ({what}) was confirmed by the person and is written: {row}. The receipt is shown already."
-            )
-        }
-        ProposalState::Failed => {
-            let code = proposal.failure.as_deref().unwrap_or("unknown");
-            format!(
-                "Proposal {id} ({what}) was confirmed but refused by the sales server: {code}. Nothing was written."
-            )
-        }
-        ProposalState::Cancelled => format!("Proposal {id} ({what}) was cancelled by the person. Nothing was written."),
-        ProposalState::Expired => format!("Proposal {id} ({what}) expired without a decision. Nothing was written."),
-        state => format!("Proposal {id} ({what}) is {}.", state.code()),
-    }
+async fn handled(tx: &mut Tx, click: &str, outcome: &'static str) -> Result<(), sqlx::Error> {
+    records::query("UPDATE clicks SET handled_at = now_ms(), outcome = $2 WHERE id = $1")
+        .bind(click)
+        .bind(outcome)
+        .execute(tx)
+        .await
+        .map(drop)
 }
 
 /// A row about a proposal, with the message it began with.
@@ -515,7 +588,6 @@ async fn append(
     proposal: &Proposal,
     detail: Value,
 ) -> Result<(), sqlx::Error> {
-    let from = Origin::of_proposal(&mut *tx, &proposal.id).await?;
     let tool = proposal.write.tool();
     let entry = Entry {
         actor,
@@ -526,24 +598,24 @@ async fn append(
         proposal: Some(&proposal.id),
         detail,
     };
-    audit::append_from(tx, entry, &from).await
+    audit::append_about(tx, entry).await
 }
 
-async fn find(records: &Records, click: &str) -> Result<Option<Press>, sqlx::Error> {
-    let row = records::query("SELECT * FROM clicks WHERE id = $1 AND handled_at IS NULL")
-        .bind(click)
-        .fetch_optional(records.read())
-        .await?;
-    row.as_ref().map(press).transpose()
-}
-
-fn press(row: &Row) -> Result<Press, sqlx::Error> {
-    let text = |column: &str| row.try_get::<String, _>(column);
-    Ok(Press {
-        id: text("id")?,
-        proposal: ProposalId::new(text("proposal_id")?),
-        action: if text("action")? == "confirm" { ClickAction::Confirm } else { ClickAction::Cancel },
-        who: Person::new(text("team")?, text("user")?),
-        channel: ChannelId::new(text("channel")?),
-    })
+/// What a press is about, with the presser's rights as they are now; nobody else can decide the press before the
+/// transaction has ended. `None`: it was handled, or another process is at it.
+async fn look(tx: &mut Tx, press: &Press) -> Result<Option<Card>, sqlx::Error> {
+    let row = records::query(concat!(
+        "SELECT ",
+        proposals::columns!("p."),
+        ", s.display_name, s.role, s.departments, s.active
+         FROM clicks c
+         LEFT JOIN proposals p ON p.id = c.proposal_id
+         LEFT JOIN staff s ON s.team = c.team AND s.\"user\" = c.\"user\"
+         WHERE c.id = $1 AND c.handled_at IS NULL FOR UPDATE OF c SKIP LOCKED"
+    ))
+    .bind(&press.id)
+    .fetch_optional(tx)
+    .await?;
+    let Some(row) = row else { return Ok(None) };
+    Ok(Some(Card { standing: proposals::standing(&row)?, presser: staff::beside(&row, &press.who)? }))
 }

@@ -10,7 +10,7 @@ use sqlx::sqlite::SqliteConnection;
 
 use crate::agent::Item;
 use crate::domain::{ThreadKey, TurnId};
-use crate::records::{self, Records, Tx, now_ms};
+use crate::records::{self, Records, Tx};
 use crate::thread::queue::Lease;
 use crate::work::Work;
 
@@ -241,14 +241,25 @@ pub async fn absorb(work: &Work, records: &Records, lease: &Lease) -> Result<(),
 /// # Errors
 /// When the store does not answer.
 pub async fn leave(tx: &mut Tx, thread: &ThreadKey, item: &Item) -> Result<(), sqlx::Error> {
-    let now = now_ms(&mut *tx).await?;
-    records::query("INSERT INTO history_events (thread, event, created_at) VALUES ($1, $2, $3)")
+    records::query("INSERT INTO history_events (thread, event, created_at) VALUES ($1, $2, now_ms())")
         .bind(thread.to_string())
         .bind(serde_json::to_string(item).map_err(|e| sqlx::Error::Encode(Box::new(e)))?)
-        .bind(now)
         .execute(tx)
         .await
         .map(drop)
+}
+
+/// Whether a turn of a thread was run on this store.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn has(work: &Work, thread: &ThreadKey, turn: &TurnId) -> Result<bool, sqlx::Error> {
+    let Work::Sqlite { read, .. } = work;
+    sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM history WHERE thread = $1 AND turn = $2)")
+        .bind(thread.to_string())
+        .bind(turn.as_str())
+        .fetch_one(read)
+        .await
 }
 
 /// What a request has used so far: model rounds and tool calls of its turn and of its continuations.

@@ -5,14 +5,17 @@
 //! proposal's row is the lock), [`continuation`] begins what remained of a request. [`trace`] shows all of it to the
 //! curious.
 
+mod again;
 pub mod asker;
 pub mod claims;
 pub mod click;
 pub mod continuation;
 pub mod footer;
 pub mod history;
+mod outcome;
 pub mod press;
 pub mod queue;
+mod status;
 pub mod trace;
 mod trail;
 pub mod turn;

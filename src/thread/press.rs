@@ -8,8 +8,42 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
-use crate::records::{self, Records};
+use crate::domain::{ChannelId, Person, ProposalId};
+use crate::records::{self, Db, Records};
 use crate::slack::inbound::{Click, ClickAction};
+
+/// A stored press, as far as its decision needs it.
+#[derive(Clone, Debug)]
+pub struct Press {
+    /// Stable for one press.
+    pub id: String,
+    /// What the button carries; it may be anything.
+    pub proposal: ProposalId,
+    /// Which button.
+    pub action: ClickAction,
+    /// Who pressed.
+    pub who: Person,
+    /// Where.
+    pub channel: ChannelId,
+}
+
+impl Press {
+    /// Of a row's columns.
+    pub fn stored(id: String, proposal: ProposalId, action: &str, who: Person, channel: ChannelId) -> Self {
+        let action = if action == "confirm" { ClickAction::Confirm } else { ClickAction::Cancel };
+        Self { id, proposal, action, who, channel }
+    }
+
+    fn of(click: &Click) -> Self {
+        Self {
+            id: click.id.clone(),
+            proposal: click.proposal.clone(),
+            action: click.action,
+            who: click.who.clone(),
+            channel: click.channel.clone(),
+        }
+    }
+}
 
 /// Where presses are handed in. Clones are the same place.
 #[derive(Clone, Debug)]
@@ -22,7 +56,7 @@ pub struct Presses {
 #[derive(Debug)]
 struct Waiting {
     click: Click,
-    stored: oneshot::Sender<()>,
+    stored: oneshot::Sender<Option<Press>>,
 }
 
 /// The press is not stored.
@@ -36,11 +70,11 @@ impl Presses {
         Self { records, waiting: Arc::default(), writing: Arc::default() }
     }
 
-    /// Stores a press, synced.
+    /// Stores a press, synced. `None` when it was stored before.
     ///
     /// # Errors
     /// When the store does not answer; Slack is then told that it failed, and the person sees a warning.
-    pub async fn store(&self, click: Click) -> Result<(), NotStored> {
+    pub async fn store(&self, click: Click) -> Result<Option<Press>, NotStored> {
         let (stored, outcome) = oneshot::channel();
         self.lock().push(Waiting { click, stored });
         // A task of its own: a caller who stops waiting would take the others' transaction with it.
@@ -57,10 +91,10 @@ impl Presses {
             return;
         }
         match self.write(&batch).await {
-            Ok(()) => {
-                for waiting in batch {
-                    // A caller who stopped waiting is no trouble: the press is stored.
-                    let _ = waiting.stored.send(());
+            Ok(new) => {
+                for (waiting, new) in batch.into_iter().zip(new) {
+                    // A caller who stopped waiting is no trouble: the press is stored, and found when it is looked for.
+                    let _ = waiting.stored.send(new.then(|| Press::of(&waiting.click)));
                 }
             }
             // Dropping the senders tells each caller.
@@ -68,36 +102,48 @@ impl Presses {
         }
     }
 
-    async fn write(&self, batch: &[Waiting]) -> Result<(), sqlx::Error> {
+    /// Which of them are new.
+    async fn write(&self, batch: &[Waiting]) -> Result<Vec<bool>, sqlx::Error> {
+        if let [only] = batch {
+            // A statement is a transaction of its own.
+            return Ok(vec![insert(self.records.durable(), &only.click).await?]);
+        }
+        let mut new = Vec::with_capacity(batch.len());
         let mut tx = self.records.begin_durable().await?;
         for Waiting { click, .. } in batch {
-            records::query(
-                "INSERT INTO clicks (id, proposal_id, action, team, \"user\", channel, message_ts, response_url, body_hash,
-                        received_at)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now_ms())
-                 ON CONFLICT (id) DO NOTHING",
-            )
-            .bind(&click.id)
-            .bind(click.proposal.as_str())
-            .bind(match click.action {
-                ClickAction::Confirm => "confirm",
-                ClickAction::Cancel => "cancel",
-            })
-            .bind(click.who.team.as_str())
-            .bind(click.who.user.as_str())
-            .bind(click.channel.as_str())
-            .bind(click.message_ts.as_str())
-            .bind(&click.response_url)
-            .bind(&click.body_hash)
-            .execute(&mut tx)
-            .await?;
+            new.push(insert(&mut tx, click).await?);
         }
-        tx.commit().await
+        tx.commit().await?;
+        Ok(new)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Waiting>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+async fn insert(db: impl Into<Db<'_>>, click: &Click) -> Result<bool, sqlx::Error> {
+    let inserted = records::query(
+        "INSERT INTO clicks (id, proposal_id, action, team, \"user\", channel, message_ts, response_url, body_hash,
+                received_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now_ms())
+         ON CONFLICT (id) DO NOTHING",
+    )
+    .bind(&click.id)
+    .bind(click.proposal.as_str())
+    .bind(match click.action {
+        ClickAction::Confirm => "confirm",
+        ClickAction::Cancel => "cancel",
+    })
+    .bind(click.who.team.as_str())
+    .bind(click.who.user.as_str())
+    .bind(click.channel.as_str())
+    .bind(click.message_ts.as_str())
+    .bind(&click.response_url)
+    .bind(&click.body_hash)
+    .execute(db)
+    .await?;
+    Ok(inserted == 1)
 }
 
 #[cfg(test)]
@@ -127,6 +173,8 @@ mod tests {
         let ids: Vec<String> = (0..64).map(|n| format!("c{}", n % 48)).collect();
         let all = futures::future::join_all(ids.iter().map(|id| presses.store(press(id)))).await;
         assert!(all.iter().all(Result::is_ok));
+        let new = all.iter().filter(|stored| matches!(stored, Ok(Some(_)))).count();
+        assert_eq!(new, 48, "whoever brought it second is told so");
         let stored: i64 = records::query("SELECT count(*) FROM clicks").scalar(records.read()).await.unwrap();
         assert_eq!(stored, 48);
     }

@@ -39,7 +39,19 @@ pub enum Job {
         requester: Person,
         /// How many continuations this makes.
         depth: u32,
+        /// The hold on its row; none in jobs of versions that had no such hold.
+        #[serde(default)]
+        taken: Option<Taken>,
     },
+}
+
+/// A continuation's row as a bot took it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Taken {
+    /// The turn whose proposals are decided.
+    pub turn: TurnId,
+    /// Fences earlier holders off.
+    pub epoch: i64,
 }
 
 /// A message for the bot.
@@ -86,7 +98,10 @@ impl Job {
                 marks.extend(event_id.map(|id| format!("e:{id}")));
                 marks
             }
-            Self::Continuation { origin, depth, .. } => vec![format!("c:{origin}:{depth}")],
+            // Taken again, it is another job.
+            Self::Continuation { origin, depth, taken, .. } => {
+                vec![format!("c:{origin}:{depth}:{}", taken.as_ref().map_or(0, |taken| taken.epoch))]
+            }
         }
     }
 }

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use serde::Deserialize;
-use tokio_util::sync::CancellationToken;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::agent::{self, Agent, Asker, Budget, Draft, Footer, Heard, Item, Limits, Session, Step, Stop, Usage};
@@ -23,8 +22,10 @@ use crate::slack::cards::{self, Card};
 use crate::slack::client::Client;
 use crate::slack::text::{self, Body};
 use crate::thread::asker::{Askers, Refusal};
+use crate::thread::continuation::Continuations;
 use crate::thread::history::{self, HistoryError, Said};
-use crate::thread::queue::{Claimed, Job, Lease, MessageJob};
+use crate::thread::queue::{Claimed, Job, Lease, MessageJob, Taken};
+use crate::thread::status::Status;
 use crate::thread::{claims, footer, trail};
 use crate::tokens;
 use crate::words::{replies, work as words};
@@ -37,12 +38,6 @@ const HOLD: Duration = Duration::from_secs(10);
 /// A card is shown when its turn ends, so that nobody decides it while the turn may still propose more of the request:
 /// the background sender leaves it alone for longer than a turn can take.
 const CARD_HOLD: Duration = Duration::from_secs(60);
-
-/// A turn faster than this shows no status: setting and clearing one would take longer.
-const STATUS_AFTER: Duration = Duration::from_millis(400);
-
-/// How long the end of a turn waits for a status that is just being shown.
-const STATUS_GRACE: Duration = Duration::from_secs(2);
 
 /// What a continuation answers when nothing remained; nothing is posted then.
 pub const NOTHING_LEFT: &str = "NOTHING_LEFT";
@@ -85,6 +80,9 @@ pub enum JobError {
     /// The thread is another worker's now; this one stops without a trace.
     #[error("the thread was taken over")]
     Fenced,
+    /// Another bot carries the request on; this one stops without a trace.
+    #[error("another bot carries the request on")]
+    Elsewhere,
 }
 
 impl From<sqlx::Error> for JobError {
@@ -110,6 +108,7 @@ pub struct Turns {
     outbox: Outbox,
     agent: Agent,
     askers: Arc<Askers>,
+    continuations: Continuations,
     settings: Settings,
     expiry: Duration,
     rate: Option<DefaultKeyedRateLimiter<Person>>,
@@ -125,6 +124,8 @@ struct Run<'a> {
     depth: u32,
     /// The message that the request began with, for the audit.
     message: Option<String>,
+    /// Of a continuation: the hold on its row.
+    taken: Option<&'a Taken>,
 }
 
 /// What a run ended with.
@@ -148,11 +149,12 @@ impl Turns {
         outbox: Outbox,
         agent: Agent,
         askers: Arc<Askers>,
+        continuations: Continuations,
         settings: Settings,
         expiry: Duration,
     ) -> Self {
         let rate = NonZeroU32::new(settings.turns_per_minute).map(|n| RateLimiter::keyed(Quota::per_minute(n)));
-        Self { records, work, slack, outbox, agent, askers, settings, expiry, rate }
+        Self { records, work, slack, outbox, agent, askers, continuations, settings, expiry, rate }
     }
 
     /// Runs one job to its end.
@@ -162,9 +164,30 @@ impl Turns {
     pub async fn run(&self, claimed: &Claimed) -> Result<(), JobError> {
         match &claimed.job {
             Job::Message(message) => self.answer(claimed, message).await,
-            Job::Continuation { origin, thread, requester, depth } => {
-                self.go_on(claimed, origin, thread, requester, *depth).await
+            Job::Continuation { origin, thread, requester, depth, taken } => {
+                let taken = taken.as_ref();
+                match self.go_on(claimed, origin, thread, requester, *depth, taken).await {
+                    // A trace of it is the other bot's to leave.
+                    Err(JobError::Elsewhere) => return Ok(()),
+                    done => done?,
+                }
+                self.ended(origin, taken).await
             }
+        }
+    }
+
+    async fn ended(&self, origin: &TurnId, taken: Option<&Taken>) -> Result<(), JobError> {
+        match taken {
+            Some(taken) => Ok(self.continuations.end(origin, taken).await?),
+            None => Ok(()),
+        }
+    }
+
+    /// A bot that slept while another took its continuation over finds out here.
+    async fn still_ours(&self, run: &Run<'_>) -> Result<(), JobError> {
+        match run.taken {
+            Some(taken) if !self.continuations.holds(run.origin, taken).await? => Err(JobError::Elsewhere),
+            _ => Ok(()),
         }
     }
 
@@ -179,10 +202,17 @@ impl Turns {
                 self.say(message, &replies::failed(lang, reference)).await
             }
             // The thread saw the card and its receipt; that the rest of the request is not done belongs there too.
-            Job::Continuation { origin, thread, requester, depth } => {
+            Job::Continuation { origin, thread, requester, depth, taken } => {
+                let taken = taken.as_ref();
+                if let Some(held) = taken
+                    && !self.continuations.holds(origin, held).await?
+                {
+                    return Ok(());
+                }
                 let (lang, _) = self.askers.reader(requester).await;
                 let bodies = text::plain(&replies::failed(lang, reference), &[]);
-                self.deliver(&format!("said:{origin}.{depth}"), &place(thread), &bodies).await
+                self.deliver(&format!("said:{origin}.{depth}"), &place(thread), &bodies).await?;
+                self.ended(origin, taken).await
             }
         }
     }
@@ -220,6 +250,7 @@ impl Turns {
             origin: &message.turn,
             depth: 0,
             message: Some(trail::reference(message)),
+            taken: None,
         };
         let begin = vec![Item::User {
             person: asker.person.clone(),
@@ -236,7 +267,13 @@ impl Turns {
         thread: &ThreadKey,
         requester: &Person,
         depth: u32,
+        taken: Option<&Taken>,
     ) -> Result<(), JobError> {
+        if let Some(held) = taken
+            && !self.continuations.holds(origin, held).await?
+        {
+            return Err(JobError::Elsewhere);
+        }
         let asker = match self.askers.admit(requester).await? {
             Ok(asker) => asker,
             Err((Refusal::Unknown, _)) => return Err(JobError::NoProfile),
@@ -249,7 +286,7 @@ impl Turns {
             Some(first) => Origin::of_proposal(self.records.read(), &first.id).await?.message,
             None => None,
         };
-        let run = Run { lease: &claimed.lease, turn: &turn, thread, asker: &asker, origin, depth, message };
+        let run = Run { lease: &claimed.lease, turn: &turn, thread, asker: &asker, origin, depth, message, taken };
         let refused: Vec<Proposal> = all.into_iter().filter(|p| p.state == ProposalState::Cancelled).collect();
         let begin = vec![Item::Note {
             text: format!(
@@ -269,7 +306,7 @@ impl Turns {
         begin: Vec<Item>,
         refused: Option<&[Proposal]>,
     ) -> Result<(), JobError> {
-        let status = Status::after(STATUS_AFTER, self.slack.clone(), run.thread.clone(), run.asker.lang);
+        let status = Status::begin(self.slack.clone(), run.thread.clone(), run.asker.lang);
         let result = self.run_loop(run, begin, refused.unwrap_or_default()).await;
         let posted = match result {
             Ok(outcome) => match self.post(run, outcome, refused.is_some()).await {
@@ -397,6 +434,11 @@ impl Turns {
         let mut answers = Vec::with_capacity(drafts.len());
         let mut tx = self.records.begin_durable().await?;
         proposals::lock_thread(&mut tx, run.thread).await?;
+        if let Some(taken) = run.taken
+            && !self.continuations.hold(&mut tx, run.origin, taken).await?
+        {
+            return Err(JobError::Elsewhere);
+        }
         for draft in drafts {
             let Some(write) = as_shown(&draft.write) else {
                 answers.push("Not proposed: the text has no visible characters.".to_owned());
@@ -454,6 +496,7 @@ impl Turns {
     }
 
     async fn post(&self, run: &Run<'_>, outcome: Outcome, is_continuation: bool) -> Result<(), JobError> {
+        self.still_ours(run).await?;
         let lang = run.asker.lang;
         let cards = proposals::of_turn(self.records.read(), run.turn).await?;
         let waiting = cards.iter().filter(|p| p.state == ProposalState::Pending).count();
@@ -638,52 +681,4 @@ fn stored(answer: Vec<Item>, done: Vec<Footer>, known: Vec<Item>, shortened: boo
         }
     }
     outcome
-}
-
-/// "Thinking…" under the person's message, shown only when a turn takes a moment, and always taken away.
-struct Status {
-    task: tokio::task::JoinHandle<bool>,
-    stop: CancellationToken,
-    slack: Client,
-    thread: ThreadKey,
-}
-
-impl Status {
-    fn after(pause: Duration, slack: Client, thread: ThreadKey, lang: Lang) -> Self {
-        let stop = CancellationToken::new();
-        let task = tokio::spawn({
-            let (stop, slack, thread) = (stop.clone(), slack.clone(), thread.clone());
-            async move {
-                let mut shown = false;
-                let mut pause = pause;
-                while stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
-                    shown = true;
-                    // A failure to show a status is nobody's trouble.
-                    if let Err(error) =
-                        slack.set_status(&thread.channel, &thread.root, &words::thinking(lang), &[]).await
-                    {
-                        tracing::debug!(%error, "status not shown");
-                        break;
-                    }
-                    // A status lapses after two minutes.
-                    pause = Duration::from_secs(90);
-                }
-                shown
-            }
-        });
-        Self { task, stop, slack, thread }
-    }
-
-    async fn clear(mut self) {
-        self.stop.cancel();
-        // A call under way is left to end: broken off, it could still arrive at Slack, and after the one that clears.
-        let shown = tokio::time::timeout(STATUS_GRACE, &mut self.task).await;
-        self.task.abort();
-        if matches!(shown, Ok(Ok(false))) {
-            return;
-        }
-        if let Err(error) = self.slack.set_status(&self.thread.channel, &self.thread.root, "", &[]).await {
-            tracing::debug!(%error, "status not cleared");
-        }
-    }
 }

@@ -235,9 +235,13 @@ async def calls_side_by_side_each_get_their_own_answer(s, _):
 
 
 async def a_client_that_gives_up_leaves_a_server_that_answers(s, _):
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(0.0005):
+    gave_up = False
+    try:
+        async with asyncio.timeout(0.0001):
             await s.call("summarize_sales", READS["summarize_sales"])
+    except TimeoutError:
+        gave_up = True
+    assert gave_up, "a tenth of a millisecond was enough"
     answered(await s.call("get_customers", {"code_customer": "0001"}))
 
 
@@ -251,6 +255,7 @@ async def as_one_person_reads_are_theirs_and_writes_are_refused(s, _):
 
 
 async def i10_a_forged_approval_writes_nothing(s, _):
+    before = answered(await s.call("get_sales", {"code_customer": "0001"}))
     write = {"tool": "add_sale", "code_customer": "0001"}
     for approval in (
         "x",
@@ -259,13 +264,15 @@ async def i10_a_forged_approval_writes_nothing(s, _):
         s.keys.approval(HARA, "0" * 32, write),  # another person's
     ):
         refused(await s.call("add_sale", SALE, approval=approval), "approval_invalid")
+    after = answered(await s.call("get_sales", {"code_customer": "0001"}))
+    assert (after["count"], after["total_price"]) == (before["count"], before["total_price"]), "something was written"
 
 
 async def a_call_without_a_caller_is_refused(s, _):
     refused(await s.call("get_customers", {"code_customer": "0001"}, plain=True), "caller_required")
 
 
-async def i10_an_expired_bearer_ends_in_an_error_that_says_so(s, _):
+async def i10_an_expired_caller_token_ends_in_an_error_that_says_so(s, _):
     token = s.keys.caller(AOKI, "get_customers", {"code_customer": "0001"}, iat=1, exp=2)
     refused(await s.call("get_customers", {"code_customer": "0001"}, caller=token), "caller_expired")
 
@@ -302,14 +309,16 @@ BOTH = [
     a_client_that_gives_up_leaves_a_server_that_answers,
     i10_a_forged_approval_writes_nothing,
 ]
-STDIO = [*BOTH, a_call_without_a_caller_is_refused, i10_an_expired_bearer_ends_in_an_error_that_says_so]
+STDIO = [*BOTH, a_call_without_a_caller_is_refused, i10_an_expired_caller_token_ends_in_an_error_that_says_so]
 
 
 async def refusals_over_http(url, keys):
     """What a client sees before MCP begins."""
     # A connection each: a server may close one whose request it answered without reading the body.
     async with httpx.AsyncClient(limits=httpx.Limits(max_keepalive_connections=0), timeout=30) as client:
-        for headers in ({}, {"Authorization": "Bearer x"}, {"Authorization": "Basic eDp5"}):
+        expired = keys.caller(AOKI, "get_customers", {}, iat=1, exp=2)
+        bad = ("Bearer x", "Basic eDp5", f"Bearer {expired}")
+        for headers in ({}, *({"Authorization": value} for value in bad)):
             for method in ("GET", "POST", "DELETE"):
                 response = await client.request(method, url, headers=headers)
                 challenge = response.headers.get("www-authenticate", "")

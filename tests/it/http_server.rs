@@ -87,6 +87,22 @@ impl Farm {
         (farm, server)
     }
 
+    /// Waits until somebody holds the file's write lock for longer than anything takes that is not held up.
+    async fn write_is_open(&self) {
+        let path = self.rig.data_dir().join("records.sqlite");
+        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path).busy_timeout(Duration::ZERO);
+        let mut db = sqlx::ConnectOptions::connect(&options).await.expect("the file");
+        let (begun, mut busy) = (std::time::Instant::now(), 0);
+        while busy < 30 {
+            assert!(begun.elapsed() < PATIENCE, "the write never got as far as the point");
+            busy = match sqlx::raw_sql("BEGIN IMMEDIATE; ROLLBACK").execute(&mut db).await {
+                Ok(_) => 0,
+                Err(_) => busy + 1,
+            };
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
     async fn restart(&self) -> Server {
         Server::start(&self.keys, self.rig.dir.path(), self.port, &[]).await
     }
@@ -114,7 +130,9 @@ async fn killed_at(point: &str, written: i64) {
     farm.rig.confirm(AOKI, &card).await;
     farm.rig.until("the press is claimed", CLAIMED, 1).await;
     farm.rig.until("the write got as far as the point", SALES, written).await;
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    if written == 0 {
+        farm.write_is_open().await;
+    }
     server.kill().await;
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(farm.rig.approved_sales().await, written);

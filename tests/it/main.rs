@@ -19,6 +19,8 @@ mod conversation;
 #[cfg(feature = "failpoints")]
 mod crash;
 #[cfg(feature = "failpoints")]
+mod deployment;
+#[cfg(feature = "failpoints")]
 mod http_server;
 mod invariants;
 #[cfg(feature = "failpoints")]
@@ -29,9 +31,15 @@ mod moving;
 mod outage;
 mod page;
 mod playground;
+#[cfg(feature = "failpoints")]
+mod privileges;
 mod read;
 mod refusals;
+#[cfg(feature = "failpoints")]
+mod rush;
 mod slack_edge;
+#[cfg(feature = "failpoints")]
+mod sql_clients;
 mod startup;
 mod tidy;
 #[cfg(feature = "failpoints")]

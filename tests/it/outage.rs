@@ -176,8 +176,7 @@ async fn over_http_what_waits_for_a_lock_too_long_is_not_known() {
 /// A shop whose servers reach its database by a cable.
 async fn by_cable() -> (Shop, Cable) {
     let mut shop = Shop::open(Engine::Postgres).await;
-    let (_, url) = shop.env.iter().find(|(name, _)| name == "DATABASE_URL").expect("an address");
-    let cable = Cable::to(url).await;
+    let cable = Cable::to(&shop.database_url()).await;
     shop.env.push(("DATABASE_URL".to_owned(), cable.url.clone()));
     (shop, cable)
 }

@@ -174,7 +174,7 @@ async fn a_receipt_whose_blocks_are_refused_is_told_in_words() {
         let place = rig.dm(AOKI, &format!("登録 0002 なす{n}本 500")).await;
         let card = rig.card(&place).await;
         rig.settles().await;
-        rig.workspace.misbehave("chat.update", refusal(code), 2);
+        rig.workspace.misbehave("chat.update", refusal(code), 1);
         rig.confirm(AOKI, &card).await;
         let receipt = rig.says(&place, "販売を登録しました").await;
         assert!(!has_buttons(&receipt), "{code}");

@@ -19,8 +19,8 @@ use super::store::{
     too_late_to_cancel, unknown_customer, unknown_sale,
 };
 use crate::domain::Person;
-use crate::records::PostgresRecords;
 use crate::records::postgres::{self, Group, Settings, Synced};
+use crate::records::{PostgresRecords, within};
 use crate::tokens::Approval;
 
 type Statement = sqlx::query::Query<'static, Postgres, sqlx::postgres::PgArguments>;
@@ -56,7 +56,7 @@ impl Sales {
     where
         T: DeserializeOwned + Send + Unpin + 'static,
     {
-        let row = postgres::within(&self.records.quick, |db| Box::pin(statement.fetch_one(db))).await?;
+        let row = within(&self.records.quick, |db| Box::pin(statement.fetch_one(db))).await?;
         match row.try_get::<Option<&str>, _>("code")? {
             None => Ok(row.try_get::<Json<T>, _>("data")?.0),
             Some("not_allowed") => Err(no_access()),
@@ -129,7 +129,7 @@ impl Sales {
             .bind(new.price)
             .bind(new.date)
             .bind(self.rules.zone.name());
-        let row = postgres::within(&self.commits, |db| Box::pin(statement.fetch_one(db))).await?;
+        let row = within(&self.commits, |db| Box::pin(statement.fetch_one(db))).await?;
         fail::fail_point!("sales::committed");
         let (sale, repeated) = written(&row)?;
         Ok(Registered { departments: vec![sale.department.clone()], sales_registered: sale, repeated })
@@ -144,7 +144,7 @@ impl Sales {
             .bind(new.code_sales.clone())
             .bind(new.reason.clone())
             .bind(self.rules.undo_window.num_milliseconds());
-        let row = postgres::within(&self.commits, |db| Box::pin(statement.fetch_one(db))).await?;
+        let row = within(&self.commits, |db| Box::pin(statement.fetch_one(db))).await?;
         let (sale, repeated) = written(&row)?;
         Ok(Cancelled { departments: vec![sale.department.clone()], sale_cancelled: sale, repeated })
     }

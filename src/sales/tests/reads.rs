@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Reply, Shop, object, person};
 use crate::records;
-use crate::records::testing::on_both_engines;
+use crate::records::testing::{Engine, on_both_engines};
 use crate::tokens::META_CALLER;
 
 fn codes<'a>(rows: &'a Value, field: &str) -> Vec<&'a str> {
@@ -83,6 +83,50 @@ on_both_engines! {
         }
         assert_eq!(shop.number("SELECT count(*) FROM sales").await, 6);
         assert_eq!(shop.number("SELECT count(*) FROM audit WHERE event IN ('tool_answered', 'tool_refused')").await, 11 * 15);
+    }
+}
+
+on_both_engines! {
+    async fn of_many_matches_the_first_by_code_are_shown_and_all_are_counted(engine) {
+        let shop = Shop::open(engine).await;
+        // 1,100 of one department, whose codes lie between those of three of another.
+        let many = match engine {
+            Engine::Sqlite => {
+                "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1103)
+                 INSERT INTO customers (code_customer, name_customer, address, phone, department, name_search)
+                 SELECT 'L' || (10000 + i), '卸商店' || i, '', '', CASE WHEN i IN (2, 500, 1103) THEN '果物' ELSE '野菜' END,
+                        '卸商店' || i FROM n"
+            }
+            Engine::Postgres => {
+                "INSERT INTO customers (code_customer, name_customer, address, phone, department)
+                 SELECT 'L' || (10000 + i), '卸商店' || i, '', '', CASE WHEN i IN (2, 500, 1103) THEN '果物' ELSE '野菜' END
+                 FROM generate_series(1, 1103) AS i"
+            }
+        };
+        shop.execute(many, &[]).await;
+        for (who, part, count, departments) in [
+            ("sales", "商", 1100, json!(["野菜"])),
+            ("sales", "商店", 1100, json!(["野菜"])),
+            ("sales", "卸商店", 1100, json!(["野菜"])),
+            ("other", "商店", 3, json!(["果物"])),
+            ("admin", "商店", 1103, json!(["果物", "野菜"])),
+            ("admin", "商店11", 15, json!(["果物", "野菜"])),
+        ] {
+            let reply = shop.call(who, "get_customers", json!({ "name_str_customer": part })).await;
+            let data = reply.data();
+            assert_eq!((&data["count"], &data["departments"]), (&json!(count), &departments), "{who} {part}");
+            let shown = codes(&data["customers"], "code_customer");
+            let mut sorted = shown.clone();
+            sorted.sort_unstable();
+            assert_eq!(shown, sorted);
+            assert_eq!(shown.len(), usize::try_from(count).unwrap().min(50), "{who} {part}");
+            assert_eq!(data["truncated"], count > 50);
+            let first = if who == "other" { "L10002" } else if part == "商店11" { "L10011" } else { "L10001" };
+            assert_eq!(shown[0], first);
+            if who == "admin" && part == "商店" {
+                assert_eq!(shown[1], "L10002", "departments are merged by code");
+            }
+        }
     }
 }
 

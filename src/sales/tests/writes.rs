@@ -220,6 +220,28 @@ on_both_engines! {
 }
 
 on_both_engines! {
+    async fn i03_a_registered_sale_cannot_become_another_one(engine) {
+        let shop = Shop::open(engine).await;
+        let code = shop.sell("sales", "P1", &carrots()).await;
+        for change in [
+            "UPDATE sales SET price = 1 WHERE code_sales = $1",
+            "UPDATE sales SET products = 'x' WHERE code_sales = $1",
+            "UPDATE sales SET sales_date = '2020-01-01' WHERE code_sales = $1",
+            "UPDATE sales SET code_customer = '0001' WHERE code_sales = $1",
+            "UPDATE sales SET registered_by = 'slack:T0TEST:U0MANAGER' WHERE code_sales = $1",
+            "UPDATE sales SET origin = 'import', proposal_id = NULL, digest = NULL WHERE code_sales = $1",
+            "DELETE FROM sales WHERE code_sales = $1",
+        ] {
+            assert!(shop.try_execute(change, &[&code]).await.is_err(), "{change}");
+        }
+        // Its customer may still move.
+        shop.execute("UPDATE customers SET department = '果物' WHERE code_customer = $1", &["0002"]).await;
+        let seen = shop.call("other", "get_sales", json!({ "code_customer": "0002", "code_sales": code })).await;
+        assert_eq!(seen.data()["sales"][0]["price"], 1800);
+    }
+}
+
+on_both_engines! {
     async fn a_refused_cancellation_says_why_in_the_same_words_on_both_engines(engine) {
         let shop = Shop::open(engine).await;
         let write = |code: &str| cancellation(code);

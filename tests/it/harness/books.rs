@@ -47,7 +47,7 @@ const NOTHING: [(&str, &str); 9] = [
                AND o.sent_version = o.version AND o.given_up IS NULL
                AND instr(o.body, p.id || ':' || p.state) > 0)",
     ),
-    ("a continuation that was not begun", "SELECT turn FROM continuations WHERE enqueued_at IS NULL"),
+    ("a continuation that has not ended", "SELECT turn FROM continuations WHERE ended_at IS NULL"),
 ];
 
 impl Rig {

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::str::FromStr as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -60,17 +61,22 @@ impl Cluster {
     }
 
     async fn signal(&self, signal: &str) {
-        let file = std::fs::read_to_string(self.path().join("data/postmaster.pid")).expect("it runs");
-        let main = file.lines().next().expect("a process").to_owned();
-        let children = std::fs::read_to_string(format!("/proc/{main}/task/{main}/children")).expect("a process");
-        let all = std::iter::once(main.as_str()).chain(children.split_whitespace());
-        let sent = tokio::process::Command::new("kill").arg(signal).args(all).status().await;
+        let sent = tokio::process::Command::new("kill").arg(signal).args(self.processes()).status().await;
         assert!(sent.expect("kill").success());
+    }
+
+    fn processes(&self) -> Vec<String> {
+        let file = std::fs::read_to_string(self.path().join("data/postmaster.pid")).unwrap_or_default();
+        let Some(main) = file.lines().next() else { return Vec::new() };
+        let children = std::fs::read_to_string(format!("/proc/{main}/task/{main}/children")).unwrap_or_default();
+        std::iter::once(main).chain(children.split_whitespace()).map(str::to_owned).collect()
     }
 }
 
 impl Drop for Cluster {
     fn drop(&mut self) {
+        // What is frozen does not hear that it should stop.
+        drop(std::process::Command::new("kill").arg("-CONT").args(self.processes()).stderr(Stdio::null()).status());
         drop(std::process::Command::new(SCRIPT).arg("stop").arg(self.path()).status());
     }
 }

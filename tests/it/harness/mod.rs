@@ -391,7 +391,7 @@ impl Rig {
         let records = self.records().await;
         let unsent = "SELECT (SELECT count(*) FROM outbox WHERE sent_version < version AND given_up IS NULL)
                 + (SELECT count(*) FROM clicks WHERE handled_at IS NULL)
-                + (SELECT count(*) FROM continuations WHERE enqueued_at IS NULL)";
+                + (SELECT count(*) FROM continuations WHERE ended_at IS NULL)";
         loop {
             let jobs = sales_concierge::thread::queue::depth(&work).await.expect("depth");
             let unsent: i64 = sqlx::query_scalar(unsent).fetch_one(records.read()).await.expect("unsent");

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use sales_concierge::domain::{Person, ProposalId, Secret, Write, Yen};
 use sales_concierge::playground::sample;
 use sales_concierge::records::testing::Database;
-use sales_concierge::records::{self, Db, SqliteRecords};
+use sales_concierge::records::{self, Db, Records, SqliteRecords};
 use sales_concierge::tokens::{Approval, Keys, digest};
 use serde_json::{Map, Value, json};
 use sqlx::PgPool;
@@ -135,6 +135,11 @@ impl Shop {
         }
     }
 
+    /// Where the database is.
+    pub fn database_url(&self) -> String {
+        self.env.iter().find(|(name, _)| name == "DATABASE_URL").expect("a database").1.clone()
+    }
+
     pub async fn number(&self, sql: &'static str) -> i64 {
         records::query(sql).scalar(self.db()).await.expect(sql)
     }
@@ -146,6 +151,22 @@ impl Shop {
 
     pub async fn approved_sales(&self) -> i64 {
         self.number("SELECT count(*) FROM sales WHERE origin = 'approval'").await
+    }
+
+    /// While this is held, the write of a proposal waits; on SQLite any write.
+    pub async fn hold_up_writes(&self, proposal: &str) -> records::Tx {
+        let records = match &self.desk {
+            Desk::File(records) => Records::Sqlite(records.clone()),
+            Desk::Database(admin) => {
+                Records::Postgres(records::PostgresRecords { durable: admin.clone(), quick: admin.clone() })
+            }
+        };
+        let mut tx = records.begin_durable().await.expect("a transaction");
+        if records.is_shared() {
+            let row = records::query("SELECT id FROM proposals WHERE id = $1 FOR UPDATE").bind(proposal);
+            row.fetch_one(&mut tx).await.expect("locked");
+        }
+        tx
     }
 
     /// Runs a command of the program on these records, and gives what it printed.
@@ -296,7 +317,7 @@ impl Reply {
 type Waiting = Arc<Mutex<HashMap<u64, oneshot::Sender<String>>>>;
 
 enum Way {
-    Stdio { input: tokio::sync::Mutex<ChildStdin>, waiting: Waiting },
+    Stdio { input: tokio::sync::Mutex<Option<ChildStdin>>, waiting: Waiting },
     Http { client: reqwest::Client, url: String },
 }
 
@@ -350,7 +371,7 @@ impl Server {
                     }
                     asked.lock().expect("not poisoned").clear();
                 });
-                Way::Stdio { input: tokio::sync::Mutex::new(child.stdin.take().expect("piped")), waiting }
+                Way::Stdio { input: tokio::sync::Mutex::new(child.stdin.take()), waiting }
             }
             Over::Http => {
                 let line = tokio::time::timeout(PATIENCE, lines.next_line()).await.expect("ready in time");
@@ -406,10 +427,29 @@ impl Server {
     async fn put(&self, line: &str) {
         let Way::Stdio { input, .. } = &self.way else { return };
         let mut input = input.lock().await;
+        let input = input.as_mut().expect("not hung up");
         input.write_all(format!("{line}\n").as_bytes()).await.expect("it reads");
     }
 
     pub async fn call(&self, call: &Call) -> Reply {
+        let (params, bearers) = self.params(call);
+        self.ask("tools/call", &params, &bearers).await
+    }
+
+    /// Sends a call over standard input and does not wait.
+    pub async fn begin(&self, call: &Call) {
+        let (params, _) = self.params(call);
+        self.put(&format!(r#"{{"jsonrpc":"2.0","id":"later","method":"tools/call","params":{params}}}"#)).await;
+    }
+
+    /// Closes its standard input.
+    pub async fn hang_up(&mut self) {
+        if let Way::Stdio { input, .. } = &self.way {
+            *input.lock().await = None;
+        }
+    }
+
+    fn params(&self, call: &Call) -> (String, Vec<String>) {
         let mut meta = Map::new();
         if let Some(approval) = &call.approval {
             meta.insert("sales-concierge/approval".to_owned(), approval.clone());
@@ -431,7 +471,7 @@ impl Server {
             call.arguments,
             Value::Object(meta)
         );
-        self.ask("tools/call", &params, &bearers).await
+        (params, bearers)
     }
 
     /// Any request, with these lines of `Authorization` where there are such.
