@@ -30,10 +30,19 @@ impl Default for Settings {
 ///
 /// A filter that cannot be read is replaced by `info`. A second call changes nothing.
 pub fn start(settings: &Settings) {
-    let filter = EnvFilter::try_new(&settings.filter).unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter = filter(&settings.filter);
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let started = if settings.json { builder.json().try_init() } else { builder.with_target(false).try_init() };
     drop(started);
+}
+
+/// As it was asked for, but that MCP's library stays quiet: at `debug` it writes every argument and answer.
+fn filter(wanted: &str) -> EnvFilter {
+    let filter = EnvFilter::try_new(wanted).unwrap_or_else(|_| EnvFilter::new("info"));
+    match "rmcp=warn".parse() {
+        Ok(quiet) => filter.add_directive(quiet),
+        Err(_) => filter,
+    }
 }
 
 static METRICS: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
@@ -72,5 +81,18 @@ pub async fn upkeep() {
     loop {
         tokio::time::sleep(Duration::from_secs(5)).await;
         metrics.run_upkeep();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_is_asked_for_the_arguments_of_tools_stay_out_of_the_log() {
+        for wanted in ["debug", "trace,rmcp=trace", "rmcp=debug", "not a filter ==", ""] {
+            let filter = filter(wanted).to_string();
+            assert!(filter.contains("rmcp=warn") && !filter.contains("rmcp=trace"), "{wanted}: {filter}");
+        }
     }
 }

@@ -212,8 +212,19 @@ pub fn run() -> ExitCode {
         Err(Failure::Usage(error)) => (2, error),
         Err(Failure::Unreachable(error)) => (3, error),
     };
-    eprintln!("sales-concierge: {error:#}");
+    eprintln!("sales-concierge: {}", sentence(&error));
     ExitCode::from(code)
+}
+
+/// The error and its causes, without a cause that the one before it ends with: some libraries say theirs twice.
+fn sentence(error: &anyhow::Error) -> String {
+    let mut said: Vec<String> = Vec::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !said.last().is_some_and(|last| last.ends_with(&cause)) {
+            said.push(cause);
+        }
+    }
+    said.join(": ")
 }
 
 fn dispatch(cli: Cli) -> Result<(), Failure> {
@@ -282,4 +293,19 @@ fn block_on(workers: usize, command: impl Future<Output = Result<(), Failure>>) 
         builder
     };
     builder.enable_all().build().map_err(|error| Failure::Running(error.into()))?.block_on(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_failed_is_told_with_each_cause_once() {
+        let refused = std::io::Error::other("connection refused");
+        let error = anyhow::Error::new(sqlx::Error::Io(refused)).context("the records cannot be opened");
+        assert_eq!(
+            sentence(&error),
+            "the records cannot be opened: error communicating with database: connection refused"
+        );
+    }
 }

@@ -263,6 +263,7 @@ impl Chunk {
         }
         // "COPY sales, line 3, column …"
         let place = said.try_downcast_ref::<PgDatabaseError>().and_then(PgDatabaseError::r#where);
+        let place = place.and_then(|text| text.strip_prefix("COPY "));
         let line = place.and_then(|text| text.split_once(", line ")?.1.split([',', ':']).next()?.parse::<usize>().ok());
         let row = match line.and_then(|line| self.keys.get(line.checked_sub(1)?)) {
             Some(key) => key.clone(),

@@ -117,7 +117,7 @@ const WORK: &str = r#"
         ('e:1', 'ephemeral', 'D1', NULL, 'U0AOKI', '[]', 1, 0, NULL, 0, 9, 3, 4, 'gone', 5);
     INSERT INTO history_events (thread, event, created_at) VALUES ('v1:T:D1:1', '{"a": 1, "a" : 2}', 1), ('v1:T:D1:1', '{}', 2), ('z', '1', 3);
     DELETE FROM history_events WHERE id = 3;
-    INSERT INTO continuations VALUES ('turn1', 'turn1', '{"root":"1"}', 'T0MIHON', 'U0AOKI', 1, 2, NULL), ('turn1', 'turn2', '{}', 'T0MIHON', 'U0AOKI', 1, 2, 3);
+    INSERT INTO continuations (turn, origin_turn, thread, team, user, depth, created_at, ended_at) VALUES ('turn1', 'turn1', '{"root":"1"}', 'T0MIHON', 'U0AOKI', 1, 2, NULL), ('turn1', 'turn2', '{}', 'T0MIHON', 'U0AOKI', 1, 2, 3);
     INSERT INTO amount_limits VALUES ('*', 500000), ('直販', 0);
     INSERT INTO audit (at, actor, on_behalf, event, tool, risk, proposal, detail, message, digest, model, prompt_hash, tools_hash, result)
     VALUES (1, 'bot', 'slack:T0MIHON:U0AOKI', 'tool_called', 'get_sales', 'low', NULL, '{"n":1.50}', 'T:D:1', NULL, 'gpt', 'aa', 'bb', 'ok'),
