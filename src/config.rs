@@ -409,12 +409,12 @@ impl Config {
         };
         let faulty = urls.iter().filter(|(_, url)| url.as_ref().is_some_and(|url| !is_database(url)));
         let records = &self.records;
-        let zero = [
-            ("records.max_connections", u64::from(records.max_connections)),
+        let zero = zeros(&[
+            ("records.max_connections", records.max_connections.into()),
             ("records.statement_timeout_ms", records.statement_timeout_ms),
-        ];
-        let zero = zero.into_iter().filter(|(_, value)| *value == 0);
-        let zero = zero.map(|(key, _)| format!("{key} ({}): must be above 0", variable(key)));
+            ("duties.interval_ms", self.duties.interval_ms),
+            ("duties.parallel", self.duties.parallel as u64),
+        ]);
         faulty
             .map(|(key, _)| {
                 let usual = if *key == "records.url" { "DATABASE_URL or " } else { "" };
@@ -441,10 +441,16 @@ impl Config {
         own.as_ref().or(self.records.url.as_ref())
     }
 
-    fn sales_server_faults(&self) -> Option<String> {
+    fn sales_server_faults(&self) -> Vec<String> {
         let server = &self.sales_server;
         let urls = [("sales_server.url", &server.url), ("sales_server.public_url", &server.public_url)];
-        urls.into_iter().find_map(|(key, url)| not_a_url(key, Some(url.as_str()).filter(|url| !url.is_empty())))
+        let urls = urls.into_iter();
+        let urls = urls.filter_map(|(key, url)| not_a_url(key, Some(url.as_str()).filter(|url| !url.is_empty())));
+        urls.chain(zeros(&[
+            ("sales_server.call_timeout_ms", server.call_timeout_ms),
+            ("sales_server.concurrent_requests", server.concurrent_requests.into()),
+        ]))
+        .collect()
     }
 
     fn model_faults(&self) -> Vec<String> {
@@ -455,6 +461,12 @@ impl Config {
 
 fn all(faults: Vec<String>) -> Result<(), ConfigError> {
     if faults.is_empty() { Ok(()) } else { Err(ConfigError(faults)) }
+}
+
+/// Numbers of which 0 would be a standstill, or a rush.
+fn zeros(settings: &[(&str, u64)]) -> Vec<String> {
+    let zero = settings.iter().filter(|(_, value)| *value == 0);
+    zero.map(|(key, _)| format!("{key} ({}): must be above 0", variable(key))).collect()
 }
 
 fn not_a_url(key: &str, value: Option<&str>) -> Option<String> {

@@ -15,9 +15,9 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 /// How long a client may take to send its headers, the wait on a kept connection included.
-const HEADERS: Duration = Duration::from_secs(30);
+const HEADERS: Duration = Duration::from_secs(10);
 /// Connections at a time; more wait to be accepted. Below the usual limit of 1,024 open files.
-const CONNECTIONS: usize = 512;
+const CONNECTIONS: usize = 800;
 /// After an error such as "too many open files", before the next try.
 const PAUSE: Duration = Duration::from_millis(100);
 

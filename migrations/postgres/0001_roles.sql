@@ -36,6 +36,16 @@ BEGIN
                     USING HINT = 'Let an administrator run: GRANT sales_concierge_owner TO ' || quote_ident(current_user);
         END;
     END IF;
+    -- Whoever owns the tables may also read the trail and follow a proposal: `audit` and `explain`.
+    FOREACH name IN ARRAY ARRAY['sales_concierge_auditor', 'sales_concierge_bot'] LOOP
+        IF NOT pg_has_role(current_user, name, how) THEN
+            BEGIN
+                EXECUTE format('GRANT %I TO %I', name, current_user);
+            EXCEPTION
+                WHEN duplicate_object OR unique_violation OR insufficient_privilege THEN NULL;
+            END;
+        END IF;
+    END LOOP;
 END
 $$;
 

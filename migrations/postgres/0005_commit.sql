@@ -88,6 +88,7 @@ CREATE FUNCTION refused(p_code text) RETURNS write_answer
             WHEN 'customer_not_found' THEN '顧客が存在しません'
             WHEN 'sale_not_found' THEN '売上が存在しません'
             WHEN 'not_allowed' THEN '権限がありません'
+            WHEN 'above_limit' THEN '承認できる金額を超えているか、承認者が違います'
             WHEN 'not_own_sale' THEN '他の人が登録した売上を取り消せるのは管理者だけです'
             WHEN 'undo_window_over' THEN '取り消せる時間を過ぎました'
             WHEN 'already_cancelled' THEN 'すでに取り消されています'
@@ -160,7 +161,7 @@ BEGIN
         RETURN refused('approval_mismatch');
     END IF;
     IF NOT may_approve(p_approver, p_requester, new.department, p_price) THEN
-        RETURN refused('not_allowed');
+        RETURN refused('above_limit');
     END IF;
     LOOP
         -- Two sales of one second differ in their letters; where even those meet, others are tried.

@@ -93,13 +93,13 @@ async fn check(records: &Records, head: Option<&str>, as_json: bool) -> Result<(
                 "message": f.to_string(),
             })
         });
-        println!(
+        say!(
             "{}",
             json!({ "ok": found.is_none(), "seals": seals, "rows": rows, "unsealed": unsealed, "head": head, "finding": found })
         );
     } else {
-        println!("{rows} rows in {seals} seals fit; {unsealed} rows are not sealed yet");
-        println!("head {}", head.as_deref().unwrap_or("none yet"));
+        say!("{rows} rows in {seals} seals fit; {unsealed} rows are not sealed yet");
+        say!("head {}", head.as_deref().unwrap_or("none yet"));
     }
     match finding {
         None => Ok(()),

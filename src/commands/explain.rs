@@ -27,7 +27,7 @@ pub async fn run(config: Config, data_dir: PathBuf, id: String) -> Result<(), Fa
         .map_err(Failure::Running)?
         .ok_or_else(|| Failure::Usage(anyhow::anyhow!("there is no proposal of this id in the records")))?;
     for line in lines {
-        println!("{line}");
+        say!("{line}");
     }
     Ok(())
 }

@@ -155,7 +155,7 @@ pub async fn load(
         }
     })?;
     let mut report = Report::new(options.report.as_deref())
-        .context("the report cannot be written (--report)")
+        .context("the report cannot be written; give --report a name that is not taken yet")
         .map_err(Failure::Usage)?;
     let about = json!({
         "file": file.display().to_string(),
@@ -184,7 +184,7 @@ pub async fn load(
     let summary = done.map_err(|failure| Failure::Running(failure.into()))?;
 
     if options.json {
-        println!("{}", as_json(about, &summary, options.dry_run, &report));
+        say!("{}", as_json(about, &summary, options.dry_run, &report));
     } else {
         as_sentences(&about, &summary, options.dry_run, &report);
     }
@@ -274,35 +274,32 @@ fn as_json(mut about: Value, summary: &Summary, dry_run: bool, report: &Report) 
 
 fn as_sentences(about: &Value, summary: &Summary, dry_run: bool, report: &Report) {
     let text = |key: &str| about.get(key).and_then(Value::as_str).unwrap_or_default();
-    println!("{}: {} {} in {}", text("file"), summary.lines, text("kind"), text("encoding"));
+    say!("{}: {} {} in {}", text("file"), summary.lines, text("kind"), text("encoding"));
     let ignored = about.get("ignored").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     if !ignored.is_empty() {
         let names: Vec<&str> = ignored.iter().filter_map(Value::as_str).collect();
-        println!("  not used: {}", names.join(", "));
+        say!("  not used: {}", names.join(", "));
     }
     let counts =
         [("new", summary.new), ("changed", summary.changed), ("unchanged", summary.unchanged), ("bad", summary.bad)];
     for (name, count) in counts {
-        println!("  {name:<10}{count:>10}");
+        say!("  {name:<10}{count:>10}");
     }
     if summary.unknown_people > 0 {
-        println!(
-            "  {} sales name somebody who is none of the staff; they stand under “import”",
-            summary.unknown_people
-        );
+        say!("  {} sales name somebody who is none of the staff; they stand under “import”", summary.unknown_people);
     }
     for fault in report.first() {
         let column = if fault.column.is_empty() { String::new() } else { format!(" {}", fault.column) };
-        println!("  line {}:{column} {}", fault.line, fault.reason);
+        say!("  line {}:{column} {}", fault.line, fault.reason);
     }
     let more = report.count().saturating_sub(report.first().len() as u64);
     if more > 0 {
-        println!("  … and {more} more; --report FILE writes all of them");
+        say!("  … and {more} more; --report FILE writes all of them");
     }
     match summary.run {
-        Some(run) => println!("loaded as run {run}"),
-        None if dry_run => println!("dry run: nothing was written"),
-        None => println!("nothing was written"),
+        Some(run) => say!("loaded as run {run}"),
+        None if dry_run => say!("dry run: nothing was written"),
+        None => say!("nothing was written"),
     }
 }
 

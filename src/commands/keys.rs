@@ -49,7 +49,7 @@ pub fn run(data_dir: &Path, action: &Action, clock: &Clock) -> Result<(), Failur
             show(&[&keys.public, &next.public]);
         }
         Action::Rotate { finish: true } => show(&[&finish(&dir).map_err(Failure::Usage)?.public]),
-        Action::Token => println!("{}", keys.caller.sign_service(clock.now())),
+        Action::Token => say!("{}", keys.caller.sign_service(clock.now())),
     }
     Ok(())
 }
@@ -69,6 +69,6 @@ fn finish(dir: &DataDir) -> anyhow::Result<Keys> {
 fn show(accepted: &[&PublicKeys]) {
     let list =
         |of: fn(&PublicKeys) -> &Vec<String>| accepted.iter().flat_map(|k| of(k).clone()).collect::<Vec<_>>().join(",");
-    println!("SALES_CONCIERGE__SALES_SERVER__CALLER_KEYS={}", list(|k| &k.caller));
-    println!("SALES_CONCIERGE__SALES_SERVER__APPROVAL_KEYS={}", list(|k| &k.approval));
+    say!("SALES_CONCIERGE__SALES_SERVER__CALLER_KEYS={}", list(|k| &k.caller));
+    say!("SALES_CONCIERGE__SALES_SERVER__APPROVAL_KEYS={}", list(|k| &k.approval));
 }

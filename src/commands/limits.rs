@@ -70,7 +70,7 @@ async fn carry_out(records: &Records, action: Action) -> Result<(), Failure> {
             let mut tx = records.begin_durable().await.map_err(failed)?;
             let known = set(&mut tx, department, yen).await.map_err(failed)?;
             tx.commit().await.map_err(failed)?;
-            println!("{}: a sale above {yen} yen needs a manager", named(department));
+            say!("{}: a sale above {yen} yen needs a manager", named(department));
             if !known {
                 eprintln!(
                     "no customer is of the department {department} so far; is it written as in the customers' records?"
@@ -85,7 +85,7 @@ async fn carry_out(records: &Records, action: Action) -> Result<(), Failure> {
             if !found {
                 return Err(Failure::Usage(anyhow!("{} has no limit; see `limits list`", named(department))));
             }
-            println!("{} has no limit of its own any more", named(department));
+            say!("{} has no limit of its own any more", named(department));
         }
         Action::List { json } => {
             let rows = records::query("SELECT department, limit_yen FROM amount_limits ORDER BY department");
@@ -93,9 +93,9 @@ async fn carry_out(records: &Records, action: Action) -> Result<(), Failure> {
                 let department: String = row.try_get("department").map_err(failed)?;
                 let yen: i64 = row.try_get("limit_yen").map_err(failed)?;
                 if json {
-                    println!("{}", json!({ "department": department, "limit_yen": yen }));
+                    say!("{}", json!({ "department": department, "limit_yen": yen }));
                 } else {
-                    println!("{}  {yen}", named(&department));
+                    say!("{}  {yen}", named(&department));
                 }
             }
         }

@@ -22,7 +22,7 @@ pub async fn run(config: Config, data_dir: PathBuf) -> Result<(), Failure> {
                 .await
                 .context("the database cannot be migrated (records.migrate_url or DATABASE_URL)")
                 .map_err(Failure::Unreachable)?;
-            println!("the database is up to date");
+            say!("the database is up to date");
         }
         Source::File(_) => {
             let dir = DataDir::open(&data_dir).map_err(Failure::Usage)?;
@@ -36,7 +36,7 @@ pub async fn run(config: Config, data_dir: PathBuf) -> Result<(), Failure> {
                 .map_err(Failure::Unreachable)?;
             work.close().await;
             records.close().await;
-            println!("the stores in {} are up to date", dir.path().display());
+            say!("the stores in {} are up to date", dir.path().display());
         }
     }
     Ok(())

@@ -16,6 +16,21 @@ use crate::domain::Clock;
 use crate::records::postgres::Group;
 use crate::telemetry;
 
+/// A line of a result, like `println!`; but what a command has done stays done, and said with its exit code, when nobody
+/// reads it any more.
+macro_rules! say {
+    ($($line:tt)*) => { $crate::commands::say(format_args!($($line)*)) };
+}
+
+fn say(line: std::fmt::Arguments<'_>) {
+    use std::io::{ErrorKind, Write as _, stderr, stdout};
+    if let Err(error) = writeln!(stdout(), "{line}")
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        drop(writeln!(stderr(), "the result cannot be written: {error}"));
+    }
+}
+
 pub mod audit;
 pub mod explain;
 pub mod import;

@@ -60,7 +60,7 @@ pub async fn run(config: Config, options: Options) -> Result<(), Failure> {
     workspace.set_underneath(underneath(app.watch()));
     let bot = app.address().map_err(|error| Failure::Running(error.into()))?;
     workspace.set_bot_urls(&format!("http://{bot}/slack/events"), &format!("http://{bot}/slack/interactions"));
-    println!("ready {}", workspace.page_url().trim_end_matches('/'));
+    say!("ready {}", workspace.page_url().trim_end_matches('/'));
     let ran = app.run(stop).await.map_err(Failure::Running);
     workspace.stop().await;
     ran

@@ -81,7 +81,7 @@ pub async fn run(config: Config, options: Options) -> Result<(), Failure> {
             };
             let stop = stop_on_signal().map_err(|error| Failure::Running(error.into()))?;
             // Standard output says where, for whoever asked for a free port.
-            let ready = |address| println!("ready http://{address}/mcp");
+            let ready = |address| say!("ready http://{address}/mcp");
             sales::run_http(settings, http, Clock::system(), ready, stop).await
         }
     };

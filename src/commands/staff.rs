@@ -36,19 +36,19 @@ pub enum Single {
     /// Give a Slack user a role, or change it
     Add {
         /// The Slack workspace, T…
-        #[arg(long)]
+        #[arg(long, value_parser = crate::import::team)]
         team: String,
         /// The Slack user, U…
-        #[arg(long)]
+        #[arg(long, value_parser = crate::import::user)]
         user: String,
         /// viewer, sales, manager or admin
         #[arg(long, value_parser = role)]
         role: Role,
         /// The departments whose customers they see
-        #[arg(long, value_delimiter = ',', required = true)]
+        #[arg(long, value_delimiter = ',', required = true, value_parser = crate::import::department)]
         department: Vec<String>,
         /// The name on cards [default: the user's id]
-        #[arg(long)]
+        #[arg(long, value_parser = crate::import::display_name)]
         name: Option<String>,
     },
     /// Show everybody
@@ -113,7 +113,7 @@ async fn carry_out(records: &Records, action: Single) -> Result<(), Failure> {
             let detail = json!({ "role": role, "departments": record.departments });
             audit(&mut tx, "staff_put", &record.person, detail).await.map_err(failed)?;
             tx.commit().await.map_err(failed)?;
-            println!("{} is {}", record.person.subject(), role.code());
+            say!("{} is {}", record.person.subject(), role.code());
         }
         Single::Remove { team, user } => {
             let person = Person::new(team, user);
@@ -129,7 +129,7 @@ async fn carry_out(records: &Records, action: Single) -> Result<(), Failure> {
                     person.subject()
                 )));
             }
-            println!("{} has no rights any more", person.subject());
+            say!("{} has no rights any more", person.subject());
         }
         Single::List { json } => {
             for s in staff::list(records.read()).await.map_err(failed)? {
@@ -138,10 +138,10 @@ async fn carry_out(records: &Records, action: Single) -> Result<(), Failure> {
                         "team": s.person.team, "user": s.person.user, "name": s.display_name,
                         "role": s.role, "departments": s.departments, "active": s.active,
                     });
-                    println!("{line}");
+                    say!("{line}");
                 } else {
                     let state = if s.active { "" } else { "  (revoked)" };
-                    println!(
+                    say!(
                         "{}  {}  {}  {}{state}",
                         s.person.subject(),
                         s.role.code(),

@@ -29,6 +29,42 @@ pub use self::load::{Failure, Load, Progress, Summary, load};
 pub use self::report::Report;
 pub use self::rows::{Batch, Checker, Customer, Fault, Known, Rows, Sale, StaffRow};
 
+/// A Slack workspace or organisation as the columns `team` of a file take it.
+///
+/// # Errors
+/// With what is wrong with it.
+pub fn team(value: &str) -> Result<String, String> {
+    named(fields::slack_id(value, rows::TEAM.0, rows::TEAM.1).map(str::to_owned))
+}
+
+/// A Slack user, likewise.
+///
+/// # Errors
+/// With what is wrong with it.
+pub fn user(value: &str) -> Result<String, String> {
+    named(fields::slack_id(value, rows::USER.0, rows::USER.1).map(str::to_owned))
+}
+
+/// One department.
+///
+/// # Errors
+/// With what is wrong with it.
+pub fn department(value: &str) -> Result<String, String> {
+    named(fields::text(value, 100, false).map(std::borrow::Cow::into_owned))
+}
+
+/// A person's name.
+///
+/// # Errors
+/// With what is wrong with it.
+pub fn display_name(value: &str) -> Result<String, String> {
+    named(fields::text(value, 200, false).map(std::borrow::Cow::into_owned))
+}
+
+fn named<T>(read: Result<T, fields::Reason>) -> Result<T, String> {
+    read.map_err(|reason| format!("it {reason}"))
+}
+
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

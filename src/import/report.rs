@@ -19,13 +19,13 @@ pub struct Report {
 }
 
 impl Report {
-    /// Into a file, too, if one is named. It replaces what was there.
+    /// Into a file, too, if one is named: a new one, since a slip of the hand could name the file that is loaded.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// When the file is there already, or cannot be written.
     pub fn new(path: Option<&Path>) -> io::Result<Self> {
         let Some(path) = path else { return Ok(Self::default()) };
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
         // Without the mark a spreadsheet takes UTF-8 for the system's old character set.
         file.write_all("\u{feff}".as_bytes())?;
         let mut writer = csv::Writer::from_writer(file);

@@ -15,6 +15,11 @@ use crate::domain::{Person, Role};
 use crate::sales::search_form;
 use crate::staff::Staff;
 
+/// First letters of the ids of workspaces and organisations, and an example.
+pub(super) const TEAM: (&[char], &str) = (&['T', 'E'], "T0123ABCD");
+/// The same of people.
+pub(super) const USER: (&[char], &str) = (&['U', 'W'], "U0123ABCD");
+
 /// How much of a value a report shows.
 const SHOWN: usize = 40;
 /// What stands for the person where a file names none of the staff.
@@ -365,8 +370,8 @@ impl Checker {
         let id = |first: &'static [char], example: &'static str| {
             move |value: &str| fields::slack_id(value, first, example).map(str::to_owned)
         };
-        let team = line.read(0, id(&['T', 'E'], "T0123ABCD"));
-        let user = line.read(1, id(&['U', 'W'], "U0123ABCD"));
+        let team = line.read(0, id(TEAM.0, TEAM.1));
+        let user = line.read(1, id(USER.0, USER.1));
         let display_name = line.read_or_empty(2, owned(200, false)).filter(|name| !name.is_empty());
         let role = line.read(3, fields::role);
         let departments = line.read(4, fields::departments);

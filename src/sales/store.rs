@@ -185,6 +185,11 @@ pub(super) fn may_not_write() -> Failure {
     Refusal::new(Code::NotAllowed, "This person may not write sales.").into()
 }
 
+pub(super) fn above_limit() -> Failure {
+    let sentence = "The person who confirmed it may not approve this sale: up to the department's limit only the requester may, above it only another manager of the department.";
+    Refusal::new(Code::NotAllowed, sentence).into()
+}
+
 pub(super) fn not_own_sale() -> Failure {
     let sentence = "Only a manager may cancel a sale that another person registered.";
     Refusal::new(Code::NotAllowed, sentence).into()

@@ -247,6 +247,23 @@ async fn staff_import_loads_what_import_staff_loads() {
 }
 
 #[tokio::test]
+async fn a_report_never_replaces_a_file_and_least_of_all_the_one_that_is_loaded() {
+    let place = Place::sqlite();
+    place.stock().await;
+    let text = "code_sales,code_customer,date_sales,products,price\nB-1,0001,2026-11-03,なす,600\n";
+    let file = place.file("sales.csv", text);
+    for more in [&["--dry-run"][..], &[]] {
+        let more = [&["--report", file.to_str().expect("a path")], more].concat();
+        let output = place.import("sales", &file, &more).await;
+        assert_eq!(output.status.code(), Some(2));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("--report") && said.contains("not taken"), "{said}");
+        assert_eq!(std::fs::read_to_string(&file).expect("the file"), text);
+    }
+    assert!(place.sales().await.is_empty());
+}
+
+#[tokio::test]
 async fn a_bad_line_keeps_the_whole_file_out_unless_told_otherwise_and_is_reported() {
     for place in Place::both().await {
         place.stock().await;
@@ -255,15 +272,15 @@ async fn a_bad_line_keeps_the_whole_file_out_unless_told_otherwise_and_is_report
             "code_sales,code_customer,date_sales,products,price\nB-1,0001,2026-11-03,なす,600\nB-2,0001,2026-02-30,なす,600\n\
              B-3,0099,2026-11-03,なす,-600\nB-1,0001,2026-11-03,なす,600\n",
         );
-        let report = place.dir.path().join("bad.csv");
-        let more = ["--report", report.to_str().expect("a path")];
         let mut reports = Vec::new();
-        for (more, code, stored) in [
-            ([&more[..], &["--dry-run"]].concat(), 1, 0),
-            (more.to_vec(), 1, 0),
-            ([&more[..], &["--dry-run", "--continue"]].concat(), 0, 0),
-            ([&more[..], &["--continue"]].concat(), 0, 1),
+        for (name, more, code, stored) in [
+            ("1.csv", &["--dry-run"][..], 1, 0),
+            ("2.csv", &[], 1, 0),
+            ("3.csv", &["--dry-run", "--continue"], 0, 0),
+            ("4.csv", &["--continue"], 0, 1),
         ] {
+            let report = place.dir.path().join(name);
+            let more = [&["--report", report.to_str().expect("a path")], more].concat();
             let (got, said) = place.json("sales", &file, &more).await;
             assert_eq!((got, &said["bad"], &said["new"]), (code, &json!(3), &json!(1)), "{more:?} {said}");
             assert_eq!(said["written"], stored == 1);

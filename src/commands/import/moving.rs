@@ -68,7 +68,7 @@ pub async fn run(config: Config, from: &Path, dry_run: bool, as_json: bool) -> R
     records.close().await;
     let moved = done.map_err(|failure| Failure::Running(failure.into()))?;
     if as_json {
-        println!(
+        say!(
             "{}",
             json!({
                 "from": from.display().to_string(), "tables": moved, "rows": rows(&moved), "dry_run": dry_run,
@@ -88,15 +88,15 @@ fn rows(moved: &[Moved]) -> u64 {
 fn as_sentences(from: &Path, moved: &[Moved], dry_run: bool) {
     for Moved { name, content } in moved {
         let hash: String = content.sha256.chars().take(16).collect();
-        println!("  {name:<16}{:>10}  {hash}", content.rows);
+        say!("  {name:<16}{:>10}  {hash}", content.rows);
     }
     let (rows, tables, from) = (rows(moved), moved.len(), from.display());
     if dry_run {
-        println!("dry run: {rows} rows of {tables} tables were moved, compared and taken back; nothing was written");
+        say!("dry run: {rows} rows of {tables} tables were moved, compared and taken back; nothing was written");
         return;
     }
-    println!("moved {rows} rows of {tables} tables; read again, both sides hold the same");
-    println!(
+    say!("moved {rows} rows of {tables} tables; read again, both sides hold the same");
+    say!(
         "Not in the records are the signing keys (keys.json), and the queue and conversations (work.sqlite).\n\
          The bot finds them when it is started on {from} as before, now with DATABASE_URL set. For another data\n\
          folder, copy both files there first. {from}/records.sqlite is as it was, and not used any more."

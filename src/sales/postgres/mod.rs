@@ -15,8 +15,8 @@ use super::answer::{
 };
 use super::arguments::{DEFAULT_ROWS, GetCustomers, GetSales, ListRegistrations, MAX_ROWS, Range, SummarizeSales};
 use super::store::{
-    Cancellation, NewSale, Rules, cancelled_already, may_not_write, mismatch, no_access, not_approved, not_own_sale,
-    too_late_to_cancel, unknown_customer, unknown_sale,
+    Cancellation, NewSale, Rules, above_limit, cancelled_already, may_not_write, mismatch, no_access, not_approved,
+    not_own_sale, too_late_to_cancel, unknown_customer, unknown_sale,
 };
 use crate::domain::Person;
 use crate::records::postgres::{self, Group, Settings, Synced};
@@ -154,6 +154,7 @@ impl Sales {
 fn written(row: &PgRow) -> Result<(SaleRow, bool), Failure> {
     match row.try_get::<Option<&str>, _>("code")? {
         Some("not_allowed") => return Err(may_not_write()),
+        Some("above_limit") => return Err(above_limit()),
         Some("not_own_sale") => return Err(not_own_sale()),
         Some("undo_window_over") => return Err(too_late_to_cancel()),
         Some(code) => return Err(refused(code)),

@@ -17,8 +17,8 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use super::super::ACTOR;
 use super::super::answer::{Cancelled, Failure, Registered, SaleRow};
 use super::super::store::{
-    Cancellation, NewSale, cancelled_already, may_not_write, mismatch, not_approved, not_own_sale, too_late_to_cancel,
-    unknown_sale,
+    Cancellation, NewSale, above_limit, cancelled_already, may_not_write, mismatch, not_approved, not_own_sale,
+    too_late_to_cancel, unknown_sale,
 };
 use super::Sales;
 use super::reads::{customer, sale_row};
@@ -130,7 +130,7 @@ async fn register(
         return Err(mismatch());
     }
     if !may_approve(tx, approval, &customer.department, new.price).await? {
-        return Err(may_not_write());
+        return Err(above_limit());
     }
     let code_sales = insert(tx, approval, new, date, now_ms, now).await?;
     audit::append(
