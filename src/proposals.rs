@@ -291,7 +291,7 @@ pub async fn of_origin(db: impl Into<Db<'_>>, origin: &TurnId) -> Result<Vec<Pro
     .collect()
 }
 
-/// What [`Claim`] weighs, of a row with [`columns`]. `None` when it holds no proposal.
+/// What [`Claim`] weighs, of a row with `columns!`. `None` when it holds no proposal.
 ///
 /// # Errors
 /// When it holds what this program did not write.
