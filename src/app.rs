@@ -187,9 +187,7 @@ impl App {
             // Whoever held these leases is gone: one process at a time uses the files. A database has other users.
             queue::free_all(&work).await.context("the work file does not answer")?;
             if !records.is_shared() {
-                click::free_all(&records).await.context("the records do not answer")?;
-                outbox::free_all(&records).await.context("the records do not answer")?;
-                continuation::free_all(&records).await.context("the records do not answer")?;
+                free_leases(&records).await.context("the records do not answer")?;
             }
             anyhow::Ok(work)
         };
@@ -323,6 +321,16 @@ impl App {
         self.records.close().await;
         Ok(())
     }
+}
+
+/// Ends all leases of the records, where whoever held them is known to be gone.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn free_leases(records: &Records) -> Result<(), sqlx::Error> {
+    click::free_all(records).await?;
+    outbox::free_all(records).await?;
+    continuation::free_all(records).await
 }
 
 /// The records of a data folder, or of the database that is configured.

@@ -9,7 +9,7 @@ use sales_concierge::audit::{seal, verify};
 use sales_concierge::playground::sample;
 use sales_concierge::records::postgres::Group;
 use sales_concierge::records::testing::Database;
-use sales_concierge::records::{Records, SqliteRecords};
+use sales_concierge::records::{self, Records, SqliteRecords};
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, PgPool};
 use tempfile::TempDir;
@@ -207,6 +207,14 @@ async fn i24_everything_of_a_file_is_in_the_database_afterwards_and_the_trail_go
     assert!(std::fs::read(folder.records()).expect("the file") == bytes, "the file is as it was");
 
     let records = file(&folder.records()).await;
+    // All that is not as it was: leases, whose holder is gone.
+    for sql in [
+        "UPDATE proposals SET claim_until = 0 WHERE state = 'claimed'",
+        "UPDATE outbox SET lease_until = 0",
+        "UPDATE continuations SET taken_until = 0",
+    ] {
+        sqlx::query(sql).execute(records.durable()).await.expect(sql);
+    }
     let tables: Vec<String> = sqlx::query_scalar(TABLES).fetch_all(records.read()).await.expect("tables");
     let mut moved = 0;
     for table in &tables {
@@ -561,6 +569,15 @@ async fn i02_a_card_of_the_file_is_pressed_after_the_move_and_registered_once() 
     rig.until("claimed", "SELECT count(*) FROM proposals WHERE state = 'claimed'", 1).await;
     rig.kill_bot().await;
     press.abort();
+    // Whatever it was at when it died, nobody has to wait for it in the new place.
+    let file = Records::open_file(&rig.data_dir().join("records.sqlite")).await.expect("the file");
+    for sql in [
+        "UPDATE outbox SET lease_until = now_ms() + 3600000",
+        "UPDATE proposals SET claim_until = now_ms() + 3600000 WHERE state = 'claimed'",
+    ] {
+        records::query(sql).execute(file.durable()).await.expect(sql);
+    }
+    file.close().await;
 
     let (code, said) = ended(tool_from(&database, rig.data_dir())).await;
     assert_eq!(code, 0, "{said}");

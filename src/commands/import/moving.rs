@@ -6,7 +6,7 @@ use anyhow::{Context as _, anyhow};
 use serde_json::json;
 
 use super::{Shown, Signals};
-use crate::app::{DataDir, open_records};
+use crate::app::{DataDir, free_leases, open_records};
 use crate::commands::Failure;
 use crate::config::Config;
 use crate::import::moving::{Moved, Step, move_all};
@@ -64,6 +64,13 @@ pub async fn run(config: Config, from: &Path, dry_run: bool, as_json: bool) -> R
     let done = move_all(file, database, dry_run, progress, signals.came()).await;
     if let Some(shown) = shown.get() {
         shown.clear();
+    }
+    // They came with the rows, and the bot that held them is gone. If this fails, they run out by themselves.
+    if done.is_ok()
+        && !dry_run
+        && let Err(error) = free_leases(&records).await
+    {
+        tracing::warn!(error = &error as &dyn std::error::Error, "leases of the moved bot were not ended");
     }
     records.close().await;
     let moved = done.map_err(|failure| Failure::Running(failure.into()))?;
