@@ -1,11 +1,12 @@
 //! Makes up for what Redis lost: messages that were accepted and not answered are read from Slack again.
 //!
 //! What it promises: a message of the last hour, in a conversation that the records know, is answered although everything
-//! in Redis is gone; and none is answered twice, since the records tell which turn has an answer and each message is always the
-//! same turn. One bot does it, and another goes on where that one dies. Pending cards need none of this, and what was
-//! said before is read when a conversation goes on. Where nothing was lost it finds nothing to do.
+//! in Redis is gone, or in one that a living bot has just heard of; and none is answered twice, since the records tell
+//! which turn has an answer and each message is always the same turn. One bot reads what the records know, and another goes
+//! on where that one dies; each reads what it heard of itself. Pending cards need none of this, and what was said before
+//! is read when a conversation goes on. Where nothing was lost it finds nothing to do.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,10 +20,7 @@ use crate::slack::client::{Client, SlackError};
 use crate::slack::inbound::{self, Message};
 use crate::thread::queue;
 use crate::work;
-use crate::work::redis::Redis;
-
-/// A message that waited for longer than this was not lost by Redis.
-const LOOKED_BACK: Duration = Duration::from_secs(3_600);
+use crate::work::redis::{LOOKED_BACK, Redis};
 
 /// Conversations in which the bot said nothing for so long are not read again.
 const RECENT: Duration = Duration::from_hours(7 * 24);
@@ -34,7 +32,7 @@ const MOST: i64 = 200;
 const PAGES: usize = 10;
 
 /// How long one bot is trusted to be at it.
-const TRUST: Duration = Duration::from_secs(120);
+const TRUST: Duration = Duration::from_secs(300);
 
 /// How often a call is made again that Slack did not answer or wants later.
 const TRIES: usize = 5;
@@ -79,8 +77,9 @@ impl Recovery {
 
     /// Looks until told to stop.
     pub async fn run(self, stop: CancellationToken) {
+        let mut known = None;
         while !stop.is_cancelled() {
-            match stop.run_until_cancelled(self.look()).await {
+            match stop.run_until_cancelled(self.look(&mut known)).await {
                 Some(Err(error)) => tracing::warn!(error = %error, "what was lost is not looked for; tried again"),
                 Some(Ok(())) | None => {}
             }
@@ -88,28 +87,37 @@ impl Recovery {
         }
     }
 
-    async fn look(&self) -> Result<(), Unfinished> {
-        let losses = self.redis.losses(TRUST).await?;
-        if losses.is_empty() {
-            return Ok(());
+    /// `known`: the generations that this process has seen last.
+    async fn look(&self, known: &mut Option<Vec<String>>) -> Result<(), Unfinished> {
+        let (generations, losses) = self.redis.losses(TRUST).await?;
+        let is_new = known.as_ref().is_some_and(|known| *known != generations);
+        if is_new || !losses.is_empty() {
+            // The ones just heard of first.
+            let mut channels = self.redis.heard();
+            if !losses.is_empty() {
+                metrics::counter!("work_losses_total").increment(1);
+                tracing::warn!("Redis was emptied or started anew; unanswered messages are read from Slack again");
+                let known = self.channels().await?;
+                channels.extend(known.into_iter().filter(|channel| !self.redis.has_heard(channel)));
+            }
+            let found = self.reread(channels).await?;
+            tracing::info!(messages = found, "what was lost is made up for");
         }
-        metrics::counter!("work_losses_total").increment(1);
-        tracing::warn!("Redis was emptied or started anew; unanswered messages are read from Slack again");
-        let found = self.reread().await?;
-        tracing::info!(messages = found, "what was lost is made up for");
         for loss in &losses {
             self.redis.restored(loss).await?;
         }
+        *known = Some(generations);
         Ok(())
     }
 
     /// How many messages were found that nobody had answered.
-    async fn reread(&self) -> Result<usize, Unfinished> {
+    async fn reread(&self, channels: Vec<String>) -> Result<usize, Unfinished> {
         let now = self.clock.now().timestamp();
         let oldest = now.saturating_sub(i64::try_from(LOOKED_BACK.as_secs()).unwrap_or(0)).to_string();
         let mut found = 0;
-        for channel in self.channels().await? {
-            let mut threads = self.threads(&channel).await?;
+        let mut all_threads = self.threads().await?;
+        for channel in channels.into_iter().map(ChannelId::new) {
+            let mut threads = all_threads.remove(channel.as_str()).unwrap_or_default();
             for said in self.said(&channel, None, &oldest).await {
                 found += usize::from(self.hear(&channel, &said).await?);
                 let is_after = |latest: &str| latest > oldest.as_str();
@@ -129,30 +137,32 @@ impl Recovery {
     }
 
     /// Where the bot spoke of late, or shows a card.
-    async fn channels(&self) -> Result<Vec<ChannelId>, sqlx::Error> {
-        let channels = records::query(
+    async fn channels(&self) -> Result<Vec<String>, sqlx::Error> {
+        records::query(
             "SELECT channel FROM outbox WHERE created_at > now_ms() - $1
              GROUP BY channel ORDER BY max(created_at) DESC LIMIT $2",
         )
         .bind(millis(RECENT))
         .bind(MOST)
-        .scalars::<String>(self.records.read())
-        .await?;
-        Ok(channels.into_iter().map(ChannelId::new).collect())
+        .scalars(self.records.read())
+        .await
     }
 
-    /// Older threads of a conversation that may have gone on: those in which the bot spoke of late.
-    async fn threads(&self, channel: &ChannelId) -> Result<BTreeSet<String>, sqlx::Error> {
-        let threads = records::query(
-            "SELECT thread_ts FROM outbox WHERE channel = $1 AND thread_ts IS NOT NULL AND created_at > now_ms() - $2
-             GROUP BY thread_ts ORDER BY max(created_at) DESC LIMIT $3",
+    /// Threads, by channel, that may have gone on although they began long ago: those in which the bot spoke last.
+    async fn threads(&self) -> Result<HashMap<String, BTreeSet<String>>, sqlx::Error> {
+        let rows = records::query(
+            "SELECT channel, thread_ts FROM outbox WHERE thread_ts IS NOT NULL AND created_at > now_ms() - $1
+             GROUP BY channel, thread_ts ORDER BY max(created_at) DESC LIMIT $2",
         )
-        .bind(channel.as_str())
         .bind(millis(RECENT))
-        .bind(MOST / 10)
-        .scalars::<String>(self.records.read())
+        .bind(MOST)
+        .fetch_all(self.records.read())
         .await?;
-        Ok(threads.into_iter().collect())
+        let mut threads: HashMap<String, BTreeSet<String>> = HashMap::new();
+        for row in rows {
+            threads.entry(row.try_get("channel")?).or_default().insert(row.try_get("thread_ts")?);
+        }
+        Ok(threads)
     }
 
     /// What Slack has. A conversation that cannot be read is passed over: the others are waiting.

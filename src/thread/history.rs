@@ -116,7 +116,8 @@ pub async fn append_answer(
 pub async fn absorb(work: &Work, records: &Records, lease: &Lease) -> Result<(), HistoryError> {
     let applied = match work {
         Work::Sqlite { read, .. } => sqlite::applied(read, lease).await?,
-        Work::Redis(redis) => redis::applied(redis, lease).await?,
+        // The claim told it. Copied again, a fact is found to be there.
+        Work::Redis(_) => lease.applied,
     };
     let events =
         records::query("SELECT id, event FROM history_events WHERE thread = $1 AND id > $2 ORDER BY id LIMIT 200")

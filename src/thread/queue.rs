@@ -142,6 +142,8 @@ pub struct Lease {
     pub thread: String,
     /// Fences earlier holders off.
     pub epoch: i64,
+    /// On Redis, the last fact that was copied into the history: told by the claim, which saves a step.
+    pub(super) applied: i64,
 }
 
 /// Stores a job unless one of its marks was seen.

@@ -14,7 +14,7 @@ use crate::domain::{MessageTs, Person, Role, ThreadKey, TurnId, UserId};
 use crate::records::{self, Records};
 use crate::slack::client::{Client, SlackError, outbox_key};
 use crate::slack::inbound::{self, Me};
-use crate::thread::history::{self, HistoryError, Restored};
+use crate::thread::history::{self, HistoryError, Loaded, Restored};
 use crate::thread::queue::{self, Lease};
 use crate::work::Work;
 
@@ -35,6 +35,11 @@ pub async fn took_part(records: &Records, thread: &ThreadKey) -> Result<bool, sq
         .scalar_optional::<String>(records.read())
         .await?;
     Ok(said.is_some())
+}
+
+/// Nobody has said anything here, and yet it goes on: only a thread's own root begins one.
+pub fn may_be_lost(thread: &ThreadKey, turn: &TurnId, loaded: &Loaded) -> bool {
+    *turn != queue::turn_id(thread, &thread.root) && loaded.said.is_empty() && loaded.rounds.is_empty()
 }
 
 /// The turn that a message of ours answers, by the key of its row.

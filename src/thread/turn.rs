@@ -24,7 +24,7 @@ use crate::slack::text::{self, Body};
 use crate::thread::asker::{Askers, Refusal};
 use crate::thread::continuation::Continuations;
 use crate::thread::history::{self, HistoryError, Said};
-use crate::thread::queue::{self, Claimed, Job, Lease, MessageJob, Taken};
+use crate::thread::queue::{Claimed, Job, Lease, MessageJob, Taken};
 use crate::thread::status::Status;
 use crate::thread::{claims, footer, rebuilt, trail};
 use crate::tokens;
@@ -332,10 +332,7 @@ impl Turns {
     async fn run_loop(&self, run: &Run<'_>, begin: Vec<Item>, refused: &[Proposal]) -> Result<Outcome, JobError> {
         history::absorb(&self.work, &self.records, run.lease).await?;
         let mut loaded = history::load(&self.work, run.thread, run.turn, self.settings.history_tokens).await?;
-        // Nobody has said anything here, and yet it goes on: Redis may have lost it. A message begins nothing but its own
-        // thread.
-        let goes_on = run.depth > 0 || *run.turn != queue::turn_id(run.thread, &run.thread.root);
-        if self.work.is_shared() && goes_on && loaded.said.is_empty() && loaded.rounds.is_empty() {
+        if self.work.is_shared() && rebuilt::may_be_lost(run.thread, run.turn, &loaded) {
             let from = (&self.work, &self.records, &self.slack);
             rebuilt::rebuild(from, run.lease, run.thread, run.asker, run.origin).await?;
             loaded = history::load(&self.work, run.thread, run.turn, self.settings.history_tokens).await?;

@@ -8,9 +8,10 @@
 //! messages and the line in which its threads wait can be changed together. A server of its own has one partition and so
 //! one line, which is fair to all; a Cluster has [`CLUSTER_PARTITIONS`] of them, spread over its masters.
 
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use ::redis::{FromRedisValue, RedisError, Script, ScriptInvocation};
 use sha2::{Digest, Sha256};
@@ -29,6 +30,12 @@ const CLUSTER_PARTITIONS: u32 = 16;
 
 /// Slack waits 3 s for an answer, and the edge 2 s for a store.
 const LIMIT: Duration = Duration::from_millis(1_500);
+
+/// A message that waited for longer than this was not lost by Redis.
+pub const LOOKED_BACK: Duration = Duration::from_secs(3_600);
+
+/// So many channels are remembered.
+const MOST_HEARD: usize = 10_000;
 
 /// Where Redis is, and how it is used.
 #[derive(Clone, Debug)]
@@ -62,6 +69,8 @@ struct Inner {
     history_bytes: u64,
     /// Tells this process's own calls from those of others.
     name: String,
+    /// The channels whose messages came in through this process, and when the last one did.
+    heard: Mutex<HashMap<String, Instant>>,
 }
 
 /// What is wrong with addresses and how they are to be understood.
@@ -96,12 +105,36 @@ impl Redis {
             looks: AtomicU32::new(0),
             history_bytes: settings.history_bytes,
             name: hex::encode(name),
+            heard: Mutex::default(),
         })))
     }
 
     /// Bytes of history kept of a thread beside the request in progress.
     pub fn history_bytes(&self) -> u64 {
         self.0.history_bytes
+    }
+
+    /// A message of a channel came in through this process.
+    pub fn hear(&self, channel: &str) {
+        let mut heard = self.0.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        if heard.len() >= MOST_HEARD {
+            heard.retain(|_, at| at.elapsed() < LOOKED_BACK / 2);
+        }
+        if heard.len() < MOST_HEARD {
+            heard.insert(channel.to_owned(), Instant::now());
+        }
+    }
+
+    /// The channels of which a message came in through this process within [`LOOKED_BACK`].
+    pub fn heard(&self) -> Vec<String> {
+        let heard = self.0.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.iter().filter(|(_, at)| at.elapsed() < LOOKED_BACK).map(|(channel, _)| channel.clone()).collect()
+    }
+
+    /// Whether a channel is among [`Redis::heard`].
+    pub fn has_heard(&self, channel: &str) -> bool {
+        let heard = self.0.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.get(channel).is_some_and(|at| at.elapsed() < LOOKED_BACK)
     }
 
     /// How many partitions there are.

@@ -66,17 +66,9 @@ fn request(turn: &str) -> &str {
     turn.split_once('.').map_or(turn, |(origin, _)| origin)
 }
 
-pub(super) async fn applied(redis: &Redis, lease: &Lease) -> Result<i64, work::Error> {
-    count(redis, &Keys::of(redis, &lease.thread), "applied").await
-}
-
 pub(super) async fn session_tokens(redis: &Redis, thread: &ThreadKey) -> Result<i64, work::Error> {
-    count(redis, &keys(redis, thread), "tokens").await
-}
-
-async fn count(redis: &Redis, keys: &Keys, field: &str) -> Result<i64, work::Error> {
-    let count: Option<i64> = redis.command(::redis::cmd("HGET").arg(keys.state()).arg(field)).await?;
-    Ok(count.unwrap_or(0))
+    let tokens = ::redis::cmd("HGET").arg(keys(redis, thread).state()).arg("tokens").clone();
+    Ok(redis.command::<Option<i64>>(&tokens).await?.unwrap_or(0))
 }
 
 /// A turn that was run has a first round or an answer.

@@ -103,6 +103,7 @@ pub(super) async fn push(redis: &Redis, job: &Job, event_id: Option<&str>) -> Re
     let fresh: bool = redis.run(&push).await?;
     if fresh {
         redis.is_due(keys.partition);
+        redis.hear(job.thread().channel.as_str());
     }
     Ok(if fresh { Pushed::New } else { Pushed::Duplicate })
 }
@@ -129,9 +130,9 @@ async fn claim_in(redis: &Redis, partition: u32, lease: Duration) -> Result<Opti
     let mut claim = CLAIM.key(format!("{prefix}ready"));
     claim.arg(&prefix).arg(micros(lease));
     loop {
-        let found: Option<(String, i64, i64, String)> = redis.run(&claim).await?;
-        let Some((thread, epoch, attempts, entry)) = found else { return Ok(None) };
-        let lease = Lease { thread, epoch };
+        let found: Option<(String, i64, i64, i64, String)> = redis.run(&claim).await?;
+        let Some((thread, epoch, attempts, applied, entry)) = found else { return Ok(None) };
+        let lease = Lease { thread, epoch, applied };
         let (id, _, job) = entry_parts(&entry)?;
         match serde_json::from_str(job) {
             Ok(job) => return Ok(Some(Claimed { id, job, attempts, lease })),

@@ -89,7 +89,7 @@ pub(super) async fn claim(write: &SqlitePool, lease: Duration) -> Result<Option<
     .fetch_one(&mut *tx)
     .await?;
     tx.commit().await?;
-    Ok(Some(Claimed { id, job, attempts, lease: Lease { thread, epoch } }))
+    Ok(Some(Claimed { id, job, attempts, lease: Lease { thread, epoch, applied: 0 } }))
 }
 
 /// The oldest job whose thread is free, with the time by which that was judged.

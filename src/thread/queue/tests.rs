@@ -19,6 +19,7 @@ fn message(ts: &str, root: Option<&str>) -> Job {
     })
 }
 
+mod kinds;
 mod shared;
 
 const LEASE: Duration = Duration::from_secs(30);

@@ -22,20 +22,21 @@ pub struct Loss {
 }
 
 impl Redis {
-    /// Losses that nobody is making up for: now the caller is, for `trust`.
+    /// The generation of each partition, which a loss changes; and losses that nobody is making up for: now the caller is,
+    /// for `trust`.
     ///
     /// # Errors
     /// As [`Redis::run`].
-    pub async fn losses(&self, trust: Duration) -> Result<Vec<Loss>, RedisError> {
-        let mut losses = Vec::new();
+    pub async fn losses(&self, trust: Duration) -> Result<(Vec<String>, Vec<Loss>), RedisError> {
+        let (mut generations, mut losses) = (Vec::new(), Vec::new());
         for partition in 0..self.partitions() {
             let mut ask = GENERATION.key(self.generation(partition));
             ask.arg(KEPT_MS).arg(u64::try_from(trust.as_micros()).unwrap_or(u64::MAX));
-            if let Some(trust) = self.run::<Option<String>>(&ask).await? {
-                losses.push(Loss { partition, trust });
-            }
+            let (generation, trust): (String, Option<String>) = self.run(&ask).await?;
+            generations.push(generation);
+            losses.extend(trust.map(|trust| Loss { partition, trust }));
         }
-        Ok(losses)
+        Ok((generations, losses))
     }
 
     /// A loss is made up for.
