@@ -91,9 +91,9 @@ async fn in_a_cluster_conversations_are_spread_over_the_masters_and_each_job_run
     let url = addresses.map(|address| format!("redis://{address}")).join(",");
     let settings = Settings { cluster: true, url: Secret::new(url), ..testing::settings("") };
     within(|| async { Work::open(&Source::Redis(settings.clone())).await.is_ok() }).await;
-    let (one, two) =
-        tokio::join!(Work::open(&Source::Redis(settings.clone())), Work::open(&Source::Redis(settings.clone())));
-    let (one, two) = (one.unwrap(), two.unwrap_or_else(|error| panic!("{error}\n{made}")));
+    let source = Source::Redis(settings);
+    let one = Work::open(&source).await.unwrap_or_else(|error| panic!("{error}\n{made}"));
+    let two = Work::open(&source).await.unwrap();
 
     for n in 0..40 {
         let job = elsewhere(&format!("C{n}"), "1.1");
