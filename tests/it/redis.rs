@@ -231,3 +231,39 @@ async fn i23_messages_that_wait_while_all_of_redis_is_lost_are_each_answered_onc
     }
     assert_eq!(rig.approved_sales().await, 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn k17_a_bot_that_was_asleep_while_another_took_its_conversation_over_leaves_no_second_answer() {
+    let database = Database::create().await;
+    furnish(&database.admin()).await;
+    let mut options = shared().await;
+    options.env.push(("DATABASE_URL", database.url().to_owned()));
+    options.env.push(("SALES_CONCIERGE__WORKER__LEASE_MS", "1000".to_owned()));
+    let rig = Rig::with(options).await;
+    let mut asked = 0;
+    rig.model.rule(move |request| {
+        asked += 1;
+        let say = echo(request)?;
+        // The first one's answer is on its way while it sleeps.
+        Some(if asked == 1 { Say::Late(Duration::from_millis(700), Box::new(say)) } else { say })
+    });
+    let place = rig.dm(AOKI, "おやすみ").await;
+    let begun = Instant::now();
+    while rig.model.requests().is_empty() {
+        assert!(begun.elapsed() < PATIENCE, "the model is never asked\nlog:\n{}", rig.log());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let asleep = rig.bot_pid();
+    rig.signal(asleep, "STOP").await;
+    let (_dir, other) = rig.another().await;
+    rig.says(&place, "「おやすみ」").await;
+    rig.signal(asleep, "CONT").await;
+    // Both answer what comes next, each once.
+    for (n, address) in [rig.address(), other.address.clone()].iter().enumerate() {
+        let (at, ts) = written(&rig, Some(&place), &format!("つぎ{n}")).await;
+        assert_eq!(tell(&rig, address, &at, &ts, &format!("つぎ{n}")).await, 200);
+        rig.says(&place, &format!("「つぎ{n}」")).await;
+    }
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!(rig.bot_messages(&place).len(), 3, "{:#?}", texts(&rig.bot_messages(&place)));
+}
