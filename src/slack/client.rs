@@ -301,10 +301,7 @@ impl Client {
             let Some(messages) = answer.get("messages").and_then(Value::as_array) else {
                 return Err(SlackError::Uncertain("the answer has no messages".into()));
             };
-            let ours = messages.iter().find(|m| {
-                m.pointer("/metadata/event_type").and_then(Value::as_str) == Some(OUTBOX_EVENT)
-                    && m.pointer("/metadata/event_payload/key").and_then(Value::as_str) == Some(key)
-            });
+            let ours = messages.iter().find(|m| outbox_key(m) == Some(key));
             if let Some(ts) = ours.and_then(|m| string(m, "/ts")) {
                 return Ok(Some(MessageTs::new(ts)));
             }
@@ -317,6 +314,35 @@ impl Client {
             }
         }
         Err(SlackError::Uncertain("the thread is too long to be searched".into()))
+    }
+
+    /// One page of what was said in a conversation since `oldest` (seconds since the epoch), or in one of its threads, and
+    /// where the next page begins. Roots come newest first, replies oldest first behind their root.
+    ///
+    /// # Errors
+    /// As [`SlackError`] tells.
+    pub async fn said(
+        &self,
+        channel: &ChannelId,
+        thread_ts: Option<&MessageTs>,
+        oldest: &str,
+        cursor: Option<&str>,
+    ) -> Result<(Vec<Value>, Option<String>), SlackError> {
+        let mut args =
+            vec![("channel", channel.as_str()), ("oldest", oldest), ("include_all_metadata", "true"), ("limit", PAGE)];
+        if let Some(ts) = thread_ts {
+            args.push(("ts", ts.as_str()));
+        }
+        if let Some(cursor) = cursor {
+            args.push(("cursor", cursor));
+        }
+        let method = if thread_ts.is_some() { "conversations.replies" } else { "conversations.history" };
+        let mut answer = self.get(method, &args).await?;
+        let next = string(&answer, "/response_metadata/next_cursor");
+        match answer.get_mut("messages").map(Value::take) {
+            Some(Value::Array(messages)) => Ok((messages, next)),
+            _ => Err(SlackError::Uncertain("the answer has no messages".into())),
+        }
     }
 
     /// Shows what the bot is doing in a thread; an empty status clears it.
@@ -337,6 +363,12 @@ impl Client {
         }
         self.call("assistant.threads.setStatus", args).await.map(drop)
     }
+}
+
+/// The key in the metadata of a message of ours.
+pub fn outbox_key(message: &Value) -> Option<&str> {
+    let ours = message.pointer("/metadata/event_type").and_then(Value::as_str) == Some(OUTBOX_EVENT);
+    message.pointer("/metadata/event_payload/key").and_then(Value::as_str).filter(|_| ours)
 }
 
 /// The arguments that every message has: no previews, no parsing of the text, no formatting in it.

@@ -159,6 +159,20 @@ pub fn event(body: &VerifiedBody, me: &Me) -> Inbound {
     read_event(body, me).unwrap_or_else(Inbound::from)
 }
 
+/// Reads a message that Slack gave when it was asked what was said in a conversation. It is read as the event that it was
+/// once, but for what such an answer does not say: whether other companies share the conversation.
+pub fn reread(channel: &ChannelId, said: &Value, me: &Me) -> Option<Message> {
+    let mut event = said.clone();
+    let fields = event.as_object_mut()?;
+    fields.insert("channel".into(), channel.as_str().into());
+    // The words are those of the last edit.
+    fields.remove("edited");
+    match message(&serde_json::json!({ "event": event }), me) {
+        Ok(Inbound::Message(message)) => Some(message),
+        Ok(_) | Err(_) => None,
+    }
+}
+
 fn read_event(body: &VerifiedBody, me: &Me) -> Result<Inbound, Dropped> {
     let envelope = json(body.body())?;
     match text_at(&envelope, "/type") {
@@ -345,7 +359,7 @@ fn shown(target: &str, label: &str) -> String {
 }
 
 /// Undoes Slack's three escapes, once: `&amp;lt;` is the text `&lt;`.
-fn unescape(text: &str) -> String {
+pub fn unescape(text: &str) -> String {
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }
 

@@ -8,7 +8,6 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use serde::Deserialize;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -17,6 +16,7 @@ use crate::audit::{self, Origin};
 use crate::domain::{Lang, Person, Proposal, ProposalState, ThreadKey, TurnId, Write};
 use crate::outbox::{self, Driven, Outbox, Place};
 use crate::proposals::{self, New, Slot};
+use crate::rates::Rates;
 use crate::records::Records;
 use crate::slack::cards::{self, Card};
 use crate::slack::client::Client;
@@ -26,10 +26,10 @@ use crate::thread::continuation::Continuations;
 use crate::thread::history::{self, HistoryError, Said};
 use crate::thread::queue::{Claimed, Job, Lease, MessageJob, Taken};
 use crate::thread::status::Status;
-use crate::thread::{claims, footer, trail};
+use crate::thread::{claims, footer, rebuilt, trail};
 use crate::tokens;
 use crate::words::{replies, work as words};
-use crate::work::Work;
+use crate::work::{self, Work};
 
 /// How long the background sender leaves an answer to the turn that wrote it. After a crash the turn is run again and
 /// posts it; the hold is for a turn that is given up.
@@ -73,7 +73,7 @@ impl Default for Settings {
 pub enum JobError {
     /// Trouble that passes: run the job again.
     #[error("the turn has to be run again")]
-    Retry(#[source] sqlx::Error),
+    Retry(#[source] work::Error),
     /// Slack does not say who the person is: run the job again.
     #[error("the person's profile cannot be had now")]
     NoProfile,
@@ -87,6 +87,12 @@ pub enum JobError {
 
 impl From<sqlx::Error> for JobError {
     fn from(error: sqlx::Error) -> Self {
+        Self::Retry(error.into())
+    }
+}
+
+impl From<work::Error> for JobError {
+    fn from(error: work::Error) -> Self {
         Self::Retry(error)
     }
 }
@@ -111,7 +117,7 @@ pub struct Turns {
     continuations: Continuations,
     settings: Settings,
     expiry: Duration,
-    rate: Option<DefaultKeyedRateLimiter<Person>>,
+    rate: Option<Rates>,
 }
 
 /// One run of the loop, as it goes.
@@ -153,7 +159,7 @@ impl Turns {
         settings: Settings,
         expiry: Duration,
     ) -> Self {
-        let rate = NonZeroU32::new(settings.turns_per_minute).map(|n| RateLimiter::keyed(Quota::per_minute(n)));
+        let rate = NonZeroU32::new(settings.turns_per_minute).map(|n| Rates::over(&work, "turns", n));
         Self { records, work, slack, outbox, agent, askers, continuations, settings, expiry, rate }
     }
 
@@ -231,7 +237,10 @@ impl Turns {
         };
         // A turn that is run again was counted when it was first run.
         let first = claimed.attempts <= 1;
-        if first && self.rate.as_ref().is_some_and(|rate| rate.check_key(&asker.person).is_err()) {
+        if first
+            && let Some(rate) = &self.rate
+            && !rate.allows(&format!("{}:{}", asker.person.team, asker.person.user)).await
+        {
             trail::declined(&self.records, &asker.person, message, "too_many_turns").await?;
             return self.say(message, &words::too_many_turns(asker.lang, self.settings.turns_per_minute)).await;
         }
@@ -322,7 +331,12 @@ impl Turns {
 
     async fn run_loop(&self, run: &Run<'_>, begin: Vec<Item>, refused: &[Proposal]) -> Result<Outcome, JobError> {
         history::absorb(&self.work, &self.records, run.lease).await?;
-        let loaded = history::load(&self.work, run.thread, run.turn, self.settings.history_tokens).await?;
+        let mut loaded = history::load(&self.work, run.thread, run.turn, self.settings.history_tokens).await?;
+        if self.work.is_shared() && rebuilt::may_be_lost(run.thread, run.turn, &loaded) {
+            let from = (&self.work, &self.records, &self.slack);
+            rebuilt::rebuild(from, run.lease, run.thread, run.asker, run.origin).await?;
+            loaded = history::load(&self.work, run.thread, run.turn, self.settings.history_tokens).await?;
+        }
         let limits = self.agent.limits();
         let mut round = loaded.next_round;
         let heard = heard(run, &begin, &loaded.said);
