@@ -11,3 +11,6 @@ pub mod scopes;
 pub mod signature;
 pub mod socket;
 pub mod text;
+
+#[cfg(test)]
+pub(crate) mod fuzz;

@@ -7,6 +7,7 @@
 
 mod links;
 mod markdown;
+mod marks;
 mod render;
 mod split;
 mod visible;
