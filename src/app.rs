@@ -35,7 +35,10 @@ use crate::telemetry;
 use crate::thread::asker::Askers;
 use crate::thread::click::{self, Clicks};
 use crate::thread::continuation::{self, Continuations};
+use crate::thread::feedback::Opinions;
+use crate::thread::home::{Homes, Opened};
 use crate::thread::press::{Press, Presses};
+use crate::thread::stops::Stops;
 use crate::thread::turn::Turns;
 use crate::thread::{queue, trace, worker};
 use crate::tokens::{Keys, PublicKeys};
@@ -172,6 +175,8 @@ pub struct App {
     turns: Arc<Turns>,
     duties: Duties,
     pressed: UnboundedReceiver<Press>,
+    homes: Homes,
+    opened: UnboundedReceiver<Opened>,
     wake_worker: Arc<Notify>,
     worker: worker::Settings,
 }
@@ -196,7 +201,8 @@ impl App {
         };
         let token = config.slack.bot_token.clone().unwrap_or_else(|| Secret::new(""));
         let slack = Client::new(&config.slack.api_url, token, Duration::from_millis(config.slack.timeout_ms))
-            .context("the Slack client cannot be made")?;
+            .context("the Slack client cannot be made")?
+            .paced(config.slack.posts_per_minute);
         let server = sales_server(config, dir, &keys.public)?;
         // Side by side: a child takes longest, and needs only that the records are there.
         let server = Mcp::connect(server, keys.caller.clone(), clock.clone());
@@ -223,6 +229,8 @@ impl App {
         let askers = Arc::new(Askers::new(records.clone(), slack.clone(), clock.clone(), config.company));
         let lease = Duration::from_millis(config.duties.continuation_lease_ms.max(1));
         let continuations = Continuations::new(records.clone(), lease).context("no random bytes")?;
+        let stops = Stops::new(records.clone(), clock.clone());
+        let homes = Homes::new(slack.clone(), outbox.clone(), Arc::clone(&askers), config.policy.clone());
         let turns = Arc::new(Turns::new(
             records.clone(),
             work.clone(),
@@ -231,6 +239,7 @@ impl App {
             Agent::new(model, Arc::clone(&mcp), config.policy.clone(), config.limits.clone()),
             Arc::clone(&askers),
             continuations.clone(),
+            stops.clone(),
             config.turn.clone(),
             Duration::from_secs(config.proposals.expiry_s),
         ));
@@ -253,6 +262,7 @@ impl App {
         }
         let wake_worker = Arc::new(Notify::new());
         let (handed, pressed) = unbounded_channel();
+        let (opening, opened) = unbounded_channel();
         let secrets = [&config.slack.signing_secret, &config.slack.former_signing_secret];
         let edge = Arc::new(Edge {
             verifier: Verifier::new(secrets.into_iter().flatten().cloned().collect()),
@@ -263,6 +273,9 @@ impl App {
             clock,
             wake_worker: Arc::clone(&wake_worker),
             pressed: handed,
+            stops,
+            opinions: Opinions::new(records.clone()),
+            opened: opening,
             socket,
         });
         let duties = Duties::new(
@@ -292,6 +305,8 @@ impl App {
             turns,
             duties,
             pressed,
+            homes,
+            opened,
             wake_worker,
             worker: config.worker.clone(),
         })
@@ -326,6 +341,7 @@ impl App {
         let worker =
             tokio::spawn(worker::run(self.work.clone(), self.turns, self.wake_worker, stop.clone(), self.worker));
         let duties = tokio::spawn(self.duties.run(self.pressed, stop.clone()));
+        let homes = tokio::spawn(self.homes.run(self.opened, stop.clone()));
         let upkeep = tokio::spawn(telemetry::upkeep());
         if let Some(listener) = self.metrics {
             let router = Router::new()
@@ -345,7 +361,7 @@ impl App {
         if let Some(sockets) = sockets {
             let _ = tokio::time::timeout(DRAIN, sockets).await;
         }
-        let ended = tokio::time::timeout(DRAIN, async { tokio::join!(worker, duties) }).await;
+        let ended = tokio::time::timeout(DRAIN, async { tokio::join!(worker, duties, homes) }).await;
         if ended.is_err() {
             tracing::warn!("work was still running at the end; it goes on at the next start");
         }

@@ -87,6 +87,9 @@ pub struct Slack {
     pub former_signing_secret: Option<Secret>,
     /// How long one Web API call may take, in milliseconds.
     pub timeout_ms: u64,
+    /// Messages posted into one conversation in a minute, apart from short bursts; Slack takes about one a second. 0: any
+    /// number.
+    pub posts_per_minute: u32,
     /// Deliveries come over sockets that the bot opens, not over HTTP.
     pub socket_mode: bool,
     /// `xapp-…`, for Socket Mode.
@@ -105,6 +108,7 @@ impl Default for Slack {
             signing_secret: None,
             former_signing_secret: None,
             timeout_ms: 10_000,
+            posts_per_minute: 60,
             socket_mode: false,
             app_token: None,
             socket_connect_ms: 10_000,

@@ -21,8 +21,11 @@ use crate::records::{self, Records};
 use crate::slack::inbound::{self, ChannelKind, Inbound, Interaction, Me};
 use crate::slack::signature::{SIGNATURE_HEADER, SignatureError, TIMESTAMP_HEADER, VerifiedBody, Verifier};
 use crate::slack::socket::{Delivery, NotStored, Socket};
+use crate::thread::feedback::Opinions;
+use crate::thread::home::Opened;
 use crate::thread::press::{self, Press, Presses};
 use crate::thread::queue::{self, Job, MessageJob, Pushed};
+use crate::thread::stops::Stops;
 use crate::work::Work;
 
 /// Slack's own payloads stay far below this.
@@ -49,6 +52,12 @@ pub struct Edge {
     pub wake_worker: Arc<Notify>,
     /// Where a new press is carried out.
     pub pressed: UnboundedSender<Press>,
+    /// Where presses of the Stop button go.
+    pub stops: Stops,
+    /// Where opinions of answers go.
+    pub opinions: Opinions,
+    /// Where people who open the bot's messages are greeted.
+    pub opened: UnboundedSender<Opened>,
     /// Where deliveries come from, if not over HTTP.
     pub socket: Option<Socket>,
 }
@@ -79,7 +88,16 @@ pub async fn accept(edge: &Edge, body: &VerifiedBody) -> Result<(Outcome, String
         Inbound::Message(message) => {
             bounded(store_message(edge, message)).await.map(|outcome| (outcome, String::new()))
         }
-        Inbound::HomeOpened { .. } => Ok(("home_opened", String::new())),
+        Inbound::HomeOpened { who, channel, tab } => {
+            if tab == "messages" {
+                // Nothing is promised: whoever is not greeted now is greeted the next time.
+                let _ = edge.opened.send(Opened { who, channel });
+            }
+            Ok(("home_opened", String::new()))
+        }
+        Inbound::Stopped { who, thread, ts } => {
+            bounded(edge.stops.store(&thread, &who, &ts)).await.map(|()| ("stopped", String::new()))
+        }
         Inbound::Ignored(reason) => {
             tracing::debug!(reason, "event ignored");
             Ok(("ignored", String::new()))
@@ -107,6 +125,7 @@ pub async fn accept_interaction(edge: &Edge, body: &VerifiedBody) -> Result<Outc
             }
             Ok("pressed")
         }
+        Interaction::Feedback(feedback) => bounded(edge.opinions.store(&feedback)).await.map(|()| "feedback"),
         Interaction::Ignored(reason) => {
             tracing::debug!(reason, "interaction ignored");
             Ok("ignored")

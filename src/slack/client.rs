@@ -2,7 +2,8 @@
 //!
 //! Calls go through slack-morphism's HTTP client as raw JSON: its typed responses reject shapes that Slack really sends,
 //! and a message that was posted must never look like a failure. A call is never repeated here; whether it may be is
-//! the caller's decision, and [`SlackError`] says what the decision needs.
+//! the caller's decision, and [`SlackError`] says what the decision needs. A call that Slack would refuse for its rate
+//! is not sent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +20,8 @@ use slack_morphism::{SlackApiToken, SlackClient, SlackClientApiCallContext, Slac
 use tracing::Span;
 
 use super::inbound::Me;
-use super::text::Body;
+use super::pace::Pace;
+use super::text::{Body, clamp};
 use crate::domain::{ChannelId, MessageTs, Secret, TeamId, UserId};
 
 /// Marks our messages so that a post whose answer was lost can be found again.
@@ -30,6 +32,22 @@ const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(5);
 const PAGE: &str = "200";
 /// See [`PAGE`].
 const MAX_PAGES: usize = 25;
+/// Of a session's title, in UTF-16 units. Slack takes 200; a list of conversations shows fewer.
+const SESSION_TITLE: usize = 80;
+
+/// Whether the bot works in a thread.
+#[derive(Clone, Copy, Debug)]
+pub enum Session<'a> {
+    /// It does.
+    Working {
+        /// For whom.
+        person: &'a UserId,
+        /// What it is about; nothing to leave it to Slack.
+        title: &'a str,
+    },
+    /// It waits for the next message.
+    Idle,
+}
 
 /// How a call failed, by what the caller may do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,6 +55,12 @@ pub enum SlackError {
     /// Not carried out; try again later.
     #[error("Slack asks to wait {} ms", after.as_millis())]
     RateLimited {
+        /// How long.
+        after: Duration,
+    },
+    /// Not even sent, since Slack wants a pause; try again later.
+    #[error("waiting {} ms before Slack is asked again", after.as_millis())]
+    Paused {
         /// How long.
         after: Duration,
     },
@@ -84,6 +108,7 @@ pub struct Client {
     api_url: Arc<str>,
     token: Arc<SlackApiToken>,
     timeout: Duration,
+    pace: Arc<Pace>,
 }
 
 impl Client {
@@ -120,7 +145,14 @@ impl Client {
             api_url: api_url.into(),
             token: Arc::new(SlackApiToken::new(token.reveal().into())),
             timeout,
+            pace: Arc::new(Pace::new(0)),
         })
+    }
+
+    /// The same with a pace: so many posts a minute into one conversation, 0 for any number.
+    #[must_use]
+    pub fn paced(self, posts_per_minute: u32) -> Self {
+        Self { pace: Arc::new(Pace::new(posts_per_minute)), ..self }
     }
 
     /// Calls a method with JSON arguments.
@@ -128,9 +160,13 @@ impl Client {
     /// # Errors
     /// As [`SlackError`] tells.
     pub async fn call(&self, method: &str, args: Value) -> Result<Value, SlackError> {
-        let span = Span::none();
-        let sent = self.http.http_api.connector.http_post::<_, Value>(method, &args, self.context(&span));
-        accepted(self.bounded(sent).await?)
+        let channel = ["channel", "channel_id"].into_iter().find_map(|key| args.get(key)?.as_str());
+        self.at_pace(method, channel, async {
+            let span = Span::none();
+            let sent = self.http.http_api.connector.http_post::<_, Value>(method, &args, self.context(&span));
+            self.bounded(sent).await
+        })
+        .await
     }
 
     /// Calls a reading method with query arguments; those do not take JSON.
@@ -138,10 +174,29 @@ impl Client {
     /// # Errors
     /// As [`SlackError`] tells.
     pub async fn get(&self, method: &str, args: &[(&str, &str)]) -> Result<Value, SlackError> {
-        let span = Span::none();
-        let args: Vec<(&str, Option<&str>)> = args.iter().map(|(k, v)| (*k, Some(*v))).collect();
-        let sent = self.http.http_api.connector.http_get::<Value, _, _>(method, &args, self.context(&span));
-        accepted(self.bounded(sent).await?)
+        // Slack counts readings by method alone.
+        self.at_pace(method, None, async {
+            let span = Span::none();
+            let args: Vec<(&str, Option<&str>)> = args.iter().map(|(k, v)| (*k, Some(*v))).collect();
+            let sent = self.http.http_api.connector.http_get::<Value, _, _>(method, &args, self.context(&span));
+            self.bounded(sent).await
+        })
+        .await
+    }
+
+    async fn at_pace(
+        &self,
+        method: &str,
+        channel: Option<&str>,
+        sent: impl Future<Output = Result<Value, SlackError>>,
+    ) -> Result<Value, SlackError> {
+        self.pace.check(method, channel).map_err(|after| SlackError::Paused { after })?;
+        let answer = sent.await.and_then(accepted);
+        if let Err(SlackError::RateLimited { after }) = &answer {
+            metrics::counter!("slack_rate_limited_total", "method" => method.to_owned()).increment(1);
+            self.pace.refused(method, channel, *after);
+        }
+        answer
     }
 
     /// What bounds each call.
@@ -275,7 +330,8 @@ impl Client {
         self.call("chat.postEphemeral", Value::Object(args)).await.map(drop)
     }
 
-    /// Finds the message that was posted with this outbox key in a thread.
+    /// Finds the message that was posted with this outbox key in a thread, or, without one, among the newest messages of
+    /// the conversation itself.
     ///
     /// # Errors
     /// As [`SlackError`] tells; `Uncertain` when the thread is too long to be read to its end, so that "not there" is
@@ -283,21 +339,20 @@ impl Client {
     pub async fn find_by_outbox_key(
         &self,
         channel: &ChannelId,
-        thread_ts: &MessageTs,
+        thread_ts: Option<&MessageTs>,
         key: &str,
     ) -> Result<Option<MessageTs>, SlackError> {
         let mut cursor = String::new();
         for _ in 0..MAX_PAGES {
-            let mut args = vec![
-                ("channel", channel.as_str()),
-                ("ts", thread_ts.as_str()),
-                ("include_all_metadata", "true"),
-                ("limit", PAGE),
-            ];
+            let mut args = vec![("channel", channel.as_str()), ("include_all_metadata", "true"), ("limit", PAGE)];
+            args.extend(thread_ts.map(|ts| ("ts", ts.as_str())));
             if !cursor.is_empty() {
                 args.push(("cursor", &cursor));
             }
-            let answer = self.get("conversations.replies", &args).await?;
+            let answer = match thread_ts {
+                Some(_) => self.get("conversations.replies", &args).await?,
+                None => self.get("conversations.history", &args).await?,
+            };
             let Some(messages) = answer.get("messages").and_then(Value::as_array) else {
                 return Err(SlackError::Uncertain("the answer has no messages".into()));
             };
@@ -307,6 +362,10 @@ impl Client {
             });
             if let Some(ts) = ours.and_then(|m| string(m, "/ts")) {
                 return Ok(Some(MessageTs::new(ts)));
+            }
+            // The newest come first outside of a thread, and what is looked for was posted just now.
+            if thread_ts.is_none() {
+                return Ok(None);
             }
             match string(&answer, "/response_metadata/next_cursor") {
                 Some(next) => cursor = next,
@@ -319,7 +378,8 @@ impl Client {
         Err(SlackError::Uncertain("the thread is too long to be searched".into()))
     }
 
-    /// Shows what the bot is doing in a thread; an empty status clears it.
+    /// Shows what the bot is doing in a thread; an empty status clears it. While messages wait for their turn in the
+    /// conversation, nothing is shown.
     ///
     /// # Errors
     /// As [`SlackError`] tells; never a reason to stop the work.
@@ -330,6 +390,9 @@ impl Client {
         status: &str,
         loading: &[String],
     ) -> Result<(), SlackError> {
+        if !status.is_empty() && self.pace.is_busy(channel.as_str()) {
+            return Err(SlackError::Paused { after: DEFAULT_RETRY_AFTER });
+        }
         let mut args = json!({ "channel_id": channel, "thread_ts": thread_ts, "status": status });
         if let Some(args) = args.as_object_mut().filter(|_| !loading.is_empty()) {
             let ten: Vec<&String> = loading.iter().take(10).collect();
@@ -337,6 +400,57 @@ impl Client {
         }
         self.call("assistant.threads.setStatus", args).await.map(drop)
     }
+
+    /// Tells Slack that the bot works for a person in a thread (then its client shows a Stop button), or no longer does.
+    /// A session gets its title when it begins.
+    ///
+    /// # Errors
+    /// As [`SlackError`] tells; never a reason to stop the work.
+    pub async fn set_session(
+        &self,
+        channel: &ChannelId,
+        thread_ts: &MessageTs,
+        session: Session<'_>,
+    ) -> Result<(), SlackError> {
+        let mut args = json!({ "channel_id": channel, "thread_ts": thread_ts });
+        if let Some(args) = args.as_object_mut() {
+            match session {
+                Session::Working { person, title } => {
+                    args.insert("status".into(), json!("processing"));
+                    args.insert("initiator_user_id".into(), json!(person));
+                    if !title.is_empty() {
+                        args.insert("title".into(), json!(clamp(title, SESSION_TITLE)));
+                    }
+                }
+                Session::Idle => drop(args.insert("status".into(), json!("active"))),
+            }
+        }
+        if matches!(session, Session::Working { .. }) && self.pace.is_busy(channel.as_str()) {
+            return Err(SlackError::Paused { after: DEFAULT_RETRY_AFTER });
+        }
+        self.call("agents.sessions.setStatus", args).await.map(drop)
+    }
+
+    /// Shows what may be asked above the field in which a person writes to the bot.
+    ///
+    /// # Errors
+    /// As [`SlackError`] tells; never a reason to stop anything.
+    pub async fn set_prompts(&self, channel: &ChannelId, title: &str, prompts: &[Prompt]) -> Result<(), SlackError> {
+        let prompts: Vec<Value> =
+            prompts.iter().take(4).map(|p| json!({ "title": p.title, "message": p.message })).collect();
+        // With a thread Slack says yes and shows nothing.
+        let args = json!({ "channel_id": channel, "title": title, "prompts": prompts });
+        self.call("assistant.threads.setSuggestedPrompts", args).await.map(drop)
+    }
+}
+
+/// What a person may ask with one press.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prompt {
+    /// What stands on the button.
+    pub title: String,
+    /// The message it sends.
+    pub message: String,
 }
 
 /// The arguments that every message has: no previews, no parsing of the text, no formatting in it.

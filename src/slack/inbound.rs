@@ -7,9 +7,10 @@
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::feedback::{self, Verdict};
 use super::signature::VerifiedBody;
 use super::text::visible;
-use crate::domain::{ChannelId, MessageTs, Person, ProposalId, TeamId, UserId};
+use crate::domain::{ChannelId, MessageTs, Person, ProposalId, TeamId, ThreadKey, TurnId, UserId};
 
 /// Who the bot is, from `auth.test`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +40,15 @@ pub enum Inbound {
         channel: ChannelId,
         /// `home` or `messages`.
         tab: String,
+    },
+    /// A person pressed Stop while the bot worked in a thread.
+    Stopped {
+        /// Who.
+        who: Person,
+        /// Where.
+        thread: ThreadKey,
+        /// When, by Slack's clock.
+        ts: MessageTs,
     },
     /// Understood and not for us; the reason is a metric label.
     Ignored(&'static str),
@@ -93,6 +103,8 @@ pub struct Message {
 pub enum Interaction {
     /// A press of one of a card's buttons.
     Click(Click),
+    /// A press of one of the two buttons under an answer.
+    Feedback(Feedback),
     /// Understood and not for us; the reason is a metric label.
     Ignored(&'static str),
     /// Signed but not readable; the reason is a metric label.
@@ -127,6 +139,21 @@ pub struct Click {
     pub response_url: String,
     /// Hex SHA-256 of the signed body.
     pub body_hash: String,
+}
+
+/// What a person thinks of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Feedback {
+    /// The answer's turn.
+    pub turn: TurnId,
+    /// What they think.
+    pub verdict: Verdict,
+    /// Who, with their own workspace.
+    pub who: Person,
+    /// Where the answer is.
+    pub channel: ChannelId,
+    /// The message with the buttons.
+    pub message_ts: MessageTs,
 }
 
 /// Why a payload comes to nothing.
@@ -169,6 +196,7 @@ fn read_event(body: &VerifiedBody, me: &Me) -> Result<Inbound, Dropped> {
         Some("event_callback") => match text_at(&envelope, "/event/type") {
             Some("message" | "app_mention") => message(&envelope, me),
             Some("app_home_opened") => home_opened(&envelope, me),
+            Some("agent_session_stopped") => stopped(&envelope, me),
             Some(_) => Err(Dropped::Ignored("other_event")),
             None => Err(Dropped::NotUnderstood("no_event")),
         },
@@ -277,6 +305,19 @@ fn home_opened(envelope: &Value, me: &Me) -> Result<Inbound, Dropped> {
     })
 }
 
+fn stopped(envelope: &Value, me: &Me) -> Result<Inbound, Dropped> {
+    let need = |path, reason| text_at(envelope, path).ok_or(Dropped::NotUnderstood(reason));
+    let user = need("/event/user", "no_user")?;
+    let channel = ChannelId::new(need("/event/channel", "no_channel")?);
+    let root = MessageTs::new(need("/event/thread_ts", "no_thread")?);
+    let team = installation(envelope, me);
+    Ok(Inbound::Stopped {
+        who: sender(envelope, user, &team),
+        thread: ThreadKey { team, channel, root },
+        ts: MessageTs::new(need("/event/event_ts", "no_ts")?),
+    })
+}
+
 struct Readable {
     text: String,
     mentions_me: bool,
@@ -370,6 +411,17 @@ fn read_interaction(body: &VerifiedBody) -> Result<Interaction, Dropped> {
     if actions.is_empty() {
         return Err(not_understood("no_action"));
     }
+    let need = |paths: &[&str], reason| first_text(&payload, paths).ok_or(not_understood(reason));
+    if let Some(pressed) = actions.iter().find(|a| text_at(a, "/action_id") == Some(feedback::ACTION)) {
+        let (verdict, turn) = text_at(pressed, "/value").and_then(feedback::read).ok_or(not_understood("bad_value"))?;
+        return Ok(Interaction::Feedback(Feedback {
+            turn,
+            verdict,
+            who: Person::new(need(&["/user/team_id", "/team/id"], "no_team")?, need(&["/user/id"], "no_user")?),
+            channel: ChannelId::new(need(&["/container/channel_id", "/channel/id"], "no_channel")?),
+            message_ts: MessageTs::new(need(&["/container/message_ts", "/message/ts"], "no_message")?),
+        }));
+    }
     let (pressed, action) = actions
         .iter()
         .find_map(|a| match text_at(a, "/action_id")? {
@@ -378,7 +430,6 @@ fn read_interaction(body: &VerifiedBody) -> Result<Interaction, Dropped> {
             _ => None,
         })
         .ok_or(Dropped::Ignored("other_action"))?;
-    let need = |paths: &[&str], reason| first_text(&payload, paths).ok_or(not_understood(reason));
     let proposal = text_at(pressed, "/value").filter(|v| is_proposal_id(v)).ok_or(not_understood("bad_value"))?;
     let user = need(&["/user/id"], "no_user")?;
     // The presser's own workspace. Without one nobody can be looked up, and nobody is allowed by default.

@@ -6,7 +6,9 @@
 
 pub mod cards;
 pub mod client;
+pub mod feedback;
 pub mod inbound;
+mod pace;
 pub mod scopes;
 pub mod signature;
 pub mod socket;

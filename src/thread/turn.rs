@@ -12,24 +12,30 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use serde::Deserialize;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::agent::{self, Agent, Asker, Budget, Draft, Footer, Heard, Item, Limits, Session, Step, Stop, Usage};
+use crate::agent::{self, Agent, Asker, Budget, Draft, Footer, Item, Limits, Session, Step, Stop, Usage};
 use crate::audit::{self, Origin};
-use crate::domain::{Lang, Person, Proposal, ProposalState, ThreadKey, TurnId, Write};
+use crate::domain::{Lang, MessageTs, Person, Proposal, ProposalState, ThreadKey, TurnId, Write};
 use crate::outbox::{self, Driven, Outbox, Place};
 use crate::proposals::{self, New, Slot};
 use crate::records::Records;
 use crate::slack::cards::{self, Card};
 use crate::slack::client::Client;
+use crate::slack::feedback;
 use crate::slack::text::{self, Body};
 use crate::thread::asker::{Askers, Refusal};
 use crate::thread::continuation::Continuations;
-use crate::thread::history::{self, HistoryError, Said};
+use crate::thread::history::{self, HistoryError};
 use crate::thread::queue::{Claimed, Job, Lease, MessageJob, Taken};
-use crate::thread::status::Status;
+use crate::thread::status::{Shown, Status};
+use crate::thread::stops::Stops;
 use crate::thread::{claims, footer, trail};
 use crate::tokens;
 use crate::words::{replies, work as words};
 use crate::work::Work;
+
+mod recall;
+
+use recall::{by_person, footers_of, heard, stored};
 
 /// How long the background sender leaves an answer to the turn that wrote it. After a crash the turn is run again and
 /// posts it; the hold is for a turn that is given up.
@@ -109,6 +115,7 @@ pub struct Turns {
     agent: Agent,
     askers: Arc<Askers>,
     continuations: Continuations,
+    stops: Stops,
     settings: Settings,
     expiry: Duration,
     rate: Option<DefaultKeyedRateLimiter<Person>>,
@@ -126,6 +133,12 @@ struct Run<'a> {
     message: Option<String>,
     /// Of a continuation: the hold on its row.
     taken: Option<&'a Taken>,
+    /// By Slack's clock: the message's time.
+    begun: MessageTs,
+    /// It was begun before, and may have left a status behind.
+    again: bool,
+    /// What the conversation is about, if this message begins it.
+    title: String,
 }
 
 /// What a run ended with.
@@ -150,11 +163,12 @@ impl Turns {
         agent: Agent,
         askers: Arc<Askers>,
         continuations: Continuations,
+        stops: Stops,
         settings: Settings,
         expiry: Duration,
     ) -> Self {
         let rate = NonZeroU32::new(settings.turns_per_minute).map(|n| RateLimiter::keyed(Quota::per_minute(n)));
-        Self { records, work, slack, outbox, agent, askers, continuations, settings, expiry, rate }
+        Self { records, work, slack, outbox, agent, askers, continuations, stops, settings, expiry, rate }
     }
 
     /// Runs one job to its end.
@@ -251,6 +265,9 @@ impl Turns {
             depth: 0,
             message: Some(trail::reference(message)),
             taken: None,
+            begun: message.ts.clone(),
+            again: !first,
+            title: if message.ts == message.thread.root { message.text.clone() } else { String::new() },
         };
         let begin = vec![Item::User {
             person: asker.person.clone(),
@@ -286,7 +303,20 @@ impl Turns {
             Some(first) => Origin::of_proposal(self.records.read(), &first.id).await?.message,
             None => None,
         };
-        let run = Run { lease: &claimed.lease, turn: &turn, thread, asker: &asker, origin, depth, message, taken };
+        let begun = self.stops.now();
+        let run = Run {
+            lease: &claimed.lease,
+            turn: &turn,
+            thread,
+            asker: &asker,
+            origin,
+            depth,
+            message,
+            taken,
+            begun,
+            again: claimed.attempts > 1,
+            title: String::new(),
+        };
         let refused: Vec<Proposal> = all.into_iter().filter(|p| p.state == ProposalState::Cancelled).collect();
         let begin = vec![Item::Note {
             text: format!(
@@ -306,7 +336,16 @@ impl Turns {
         begin: Vec<Item>,
         refused: Option<&[Proposal]>,
     ) -> Result<(), JobError> {
-        let status = Status::begin(self.slack.clone(), run.thread.clone(), run.asker.lang);
+        let status = Status::begin(
+            self.slack.clone(),
+            Shown {
+                thread: run.thread.clone(),
+                person: run.asker.person.user.clone(),
+                lang: run.asker.lang,
+                title: run.title.clone(),
+                left_over: run.again,
+            },
+        );
         let result = self.run_loop(run, begin, refused.unwrap_or_default()).await;
         let posted = match result {
             Ok(outcome) => match self.post(run, outcome, refused.is_some()).await {
@@ -352,8 +391,24 @@ impl Turns {
             prompt_hash: Some(prompt_hash),
             tools_hash: Some(tools_hash),
         };
+        let stopped = async {
+            // A press may have come before a turn that was begun before.
+            let pressed = run.again && self.stops.pressed_after(run.thread, &run.asker.person, &run.begun).await?;
+            if !pressed {
+                self.stops.wait(run.thread, &run.asker.person, &run.begun).await;
+            }
+            Ok::<(), sqlx::Error>(())
+        };
+        tokio::pin!(stopped);
         let outcome = loop {
-            let step = session.round().await;
+            // Whatever the round is at ends with it: the question to the model, the calls of tools.
+            let step = tokio::select! {
+                step = session.round() => step,
+                pressed = &mut stopped => {
+                    pressed?;
+                    by_person()
+                }
+            };
             let decided = session.take_decided();
             match step {
                 Step::Round { mut items, drafts, done: now_done, usage: spent } => {
@@ -513,7 +568,10 @@ impl Turns {
                 .iter()
                 .map(|line| given.only(lang, &text::visible(line)))
                 .collect();
-            let bodies = text::reply_checked(&said, &lines, lang, &|text| given.only(lang, text));
+            let mut bodies = text::reply_checked(&said, &lines, lang, &|text| given.only(lang, text));
+            if let Some(last) = bodies.last_mut().filter(|_| outcome.stop.is_none()) {
+                feedback::ask(last, run.turn, lang);
+            }
             self.deliver(&format!("reply:{}", run.turn), &place(run.thread), &bodies).await?;
         }
         for proposal in cards {
@@ -577,8 +635,14 @@ impl Turns {
             outbox::want(&mut tx, key, place, body, HOLD).await?;
         }
         tx.commit().await?;
+        let mut waits = false;
         for key in &keys {
-            self.outbox.drive(key).await?;
+            if waits {
+                // Parts come in their order: this one follows as soon as the earlier one is there.
+                self.outbox.release(key).await?;
+            } else {
+                waits = self.outbox.drive(key).await? == Driven::Later;
+            }
         }
         Ok(())
     }
@@ -591,26 +655,6 @@ fn as_shown(write: &Write) -> Option<Write> {
     let (Write::AddSale { products: text, .. } | Write::CancelSale { reason: text, .. }) = &mut write;
     *text = text::visible(text).split_whitespace().collect::<Vec<_>>().join(" ");
     (!text.is_empty()).then_some(write)
-}
-
-/// The asker's words: those of this turn, or of the request that a continuation goes on with, and earlier ones of the
-/// same day. Words like "yesterday" mean another day when they were said on another day.
-fn heard(run: &Run<'_>, begin: &[Item], said: &[Said]) -> Heard {
-    let day = |said: &Said| {
-        let at = chrono::DateTime::from_timestamp_millis(said.at)?;
-        Some(at.with_timezone(&run.asker.zone).date_naive())
-    };
-    let of_request = |said: &&Said| run.depth > 0 && said.turn == run.origin.as_str();
-    let origin = said.iter().find(of_request);
-    let earlier: Vec<Item> = said
-        .iter()
-        .filter(|said| !of_request(said) && day(said) == Some(run.asker.today))
-        .map(|said| said.item.clone())
-        .collect();
-    match origin {
-        Some(said) => Heard::of(run.asker, std::slice::from_ref(&said.item), day(said), &earlier),
-        None => Heard::of(run.asker, begin, None, &earlier),
-    }
 }
 
 /// Only a waiting card of the same person in the same conversation can be replaced.
@@ -649,36 +693,4 @@ fn created(proposal: &Proposal) -> String {
                  do not say that it is registered. Requests that depend on it are carried out after the press.",
     })
     .to_string()
-}
-
-/// What a turn that is run again had done before, for its footer.
-fn footers_of(items: &[Item]) -> Vec<Footer> {
-    items
-        .iter()
-        .filter_map(|item| match item {
-            Item::Call { call } => {
-                let result = items.iter().find_map(|i| match i {
-                    Item::Result { call_id, content, .. } if *call_id == call.id => Some(content),
-                    _ => None,
-                })?;
-                Footer::from_result(call, result)
-            }
-            _ => None,
-        })
-        .collect()
-}
-
-fn stored(answer: Vec<Item>, done: Vec<Footer>, known: Vec<Item>, shortened: bool) -> Outcome {
-    let mut outcome = Outcome { text: String::new(), departments: Vec::new(), stop: None, done, known, shortened };
-    for item in answer {
-        match item {
-            Item::Assistant { text, departments, .. } => {
-                outcome.text = text;
-                outcome.departments = departments;
-            }
-            Item::Note { text, .. } => outcome.stop = text.strip_prefix(STOPPED).and_then(Stop::from_code),
-            _ => {}
-        }
-    }
-    outcome
 }

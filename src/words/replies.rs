@@ -161,4 +161,10 @@ words! {
         ja: "確認カードを表示できなかったため、何も実行していません。もう一度ご依頼ください。",
         en: "The card could not be shown, so nothing was carried out. Please ask again.",
     }
+
+    /// Slack takes neither the blocks of a message nor its text.
+    not_shown() {
+        ja: "お返事をSlackに表示できませんでした。短くなるように分けてお試しください。",
+        en: "I could not show my answer in Slack. Please ask for a shorter part of it.",
+    }
 }

@@ -29,6 +29,7 @@ mod limits;
 mod moving;
 #[cfg(feature = "failpoints")]
 mod outage;
+mod outbound;
 mod page;
 mod playground;
 #[cfg(feature = "failpoints")]
@@ -42,6 +43,7 @@ mod socket_mode;
 #[cfg(feature = "failpoints")]
 mod sql_clients;
 mod startup;
+mod surface;
 mod tidy;
 #[cfg(feature = "failpoints")]
 mod tokens;

@@ -582,9 +582,10 @@ async fn a_status_harms_no_turn_and_is_never_left_behind() {
         Some(Fault::Status(500)),
         Some(Fault::HangAfterAccept),
         Some(Fault::Html),
-        Some(Fault::RateLimited(30)),
         // Under way when the turn ends: it must not be set after it was cleared.
         Some(Fault::Delay(Duration::from_millis(280))),
+        // No other status is shown in this conversation for a while.
+        Some(Fault::RateLimited(30)),
     ];
     for (n, fault) in faults.into_iter().enumerate() {
         if let Some(fault) = &fault {

@@ -363,16 +363,18 @@ fn the_manifest_requests_exactly_the_scopes_that_methods_and_events_need() {
         needed.extend(match method.as_str() {
             "auth.test" => Vec::new(),
             "chat.postMessage" | "chat.postEphemeral" | "chat.update" | "chat.delete" => vec!["chat:write".to_owned()],
-            "conversations.replies" => everywhere("history"),
+            "conversations.replies" | "conversations.history" => everywhere("history"),
             "users.info" => vec!["users:read".to_owned()],
-            "assistant.threads.setStatus" => vec!["assistant:write".to_owned()],
+            "assistant.threads.setStatus" | "assistant.threads.setSuggestedPrompts" | "agents.sessions.setStatus" => {
+                vec!["assistant:write".to_owned()]
+            }
             other => panic!("src/slack/client.rs calls {other}: say here which scopes it needs"),
         });
     }
     for event in events(all) {
         needed.extend(match event.as_str() {
             "app_mention" => Some("app_mentions:read".to_owned()),
-            "app_home_opened" => None,
+            "app_home_opened" | "agent_session_stopped" => None,
             other => Some(format!("{}:history", other.strip_prefix("message.").expect("a message event"))),
         });
     }

@@ -145,8 +145,15 @@ const SCOPES: [&str; 8] = [
 ];
 
 /// What `manifest.yaml` asks to be told.
-const EVENTS: [&str; 6] =
-    ["app_home_opened", "app_mention", "message.channels", "message.groups", "message.im", "message.mpim"];
+const EVENTS: [&str; 7] = [
+    "agent_session_stopped",
+    "app_home_opened",
+    "app_mention",
+    "message.channels",
+    "message.groups",
+    "message.im",
+    "message.mpim",
+];
 
 impl Settings {
     /// In memory, with secrets made for this run, Slack's own schedule, no banner and no examples.
