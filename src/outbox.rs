@@ -227,11 +227,9 @@ impl Outbox {
             self.slack.update(&row.place.channel, ts, &row.body).await?;
             return Ok(Some(ts.clone()));
         }
-        // Everything we post stands in a thread; what stood in none could not be looked up.
-        if row.uncertain
-            && let Some(thread) = &row.place.thread
-        {
-            let found = self.slack.find_by_outbox_key(&row.place.channel, thread, &row.key).await?;
+        if row.uncertain {
+            let found =
+                self.slack.find_by_outbox_key(&row.place.channel, row.place.thread.as_ref(), &row.key).await?;
             self.renew(row).await?;
             if let Some(ts) = found {
                 self.slack.update(&row.place.channel, &ts, &row.body).await?;

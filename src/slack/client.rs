@@ -15,8 +15,13 @@ use slack_morphism::{SlackApiToken, SlackClient, SlackClientApiCallContext, Slac
 use tracing::Span;
 
 use super::inbound::Me;
+use super::installation::Installation;
 use super::text::Body;
 use crate::domain::{ChannelId, MessageTs, Secret, TeamId, UserId};
+
+mod conversations;
+
+pub use conversations::Conversation;
 
 /// Marks our messages so that a post whose answer was lost can be found again.
 const OUTBOX_EVENT: &str = "sales_concierge_outbox";
@@ -77,6 +82,7 @@ pub struct Client {
     http: SlackClient<SlackClientHyperHttpsConnector>,
     token: Arc<SlackApiToken>,
     timeout: Duration,
+    installation: Arc<Installation>,
 }
 
 impl Client {
@@ -109,7 +115,13 @@ impl Client {
             http: SlackClient::new(connector),
             token: Arc::new(SlackApiToken::new(token.reveal().into())),
             timeout,
+            installation: Arc::default(),
         })
+    }
+
+    /// Whether Slack still takes the token.
+    pub fn installation(&self) -> &Arc<Installation> {
+        &self.installation
     }
 
     /// Calls a method with JSON arguments.
@@ -119,7 +131,7 @@ impl Client {
     pub async fn call(&self, method: &str, args: Value) -> Result<Value, SlackError> {
         let span = Span::none();
         let sent = self.http.http_api.connector.http_post::<_, Value>(method, &args, self.context(&span));
-        accepted(self.bounded(sent).await?)
+        self.answered(sent).await
     }
 
     /// Calls a reading method with query arguments; those do not take JSON.
@@ -130,7 +142,7 @@ impl Client {
         let span = Span::none();
         let args: Vec<(&str, Option<&str>)> = args.iter().map(|(k, v)| (*k, Some(*v))).collect();
         let sent = self.http.http_api.connector.http_get::<Value, _, _>(method, &args, self.context(&span));
-        accepted(self.bounded(sent).await?)
+        self.answered(sent).await
     }
 
     /// What bounds each call.
@@ -145,6 +157,16 @@ impl Client {
             tracing_span: span,
             is_sensitive_url: false,
         }
+    }
+
+    /// A call that is not made where it could only be refused, and whose answer tells whether it would be.
+    async fn answered(&self, call: impl Future<Output = Result<Value, SlackClientError>>) -> Result<Value, SlackError> {
+        if let Err(error) = self.installation.allows(tokio::time::Instant::now()) {
+            return Err(SlackError::Rejected { error, messages: Vec::new() });
+        }
+        let answer = self.bounded(call).await.and_then(accepted);
+        self.installation.learn(&answer);
+        answer
     }
 
     async fn bounded(&self, call: impl Future<Output = Result<Value, SlackClientError>>) -> Result<Value, SlackError> {
@@ -243,7 +265,7 @@ impl Client {
         self.call("chat.postEphemeral", Value::Object(args)).await.map(drop)
     }
 
-    /// Finds the message that was posted with this outbox key in a thread.
+    /// Finds the message that was posted with this outbox key in a thread, or in none.
     ///
     /// # Errors
     /// As [`SlackError`] tells; `Uncertain` when the thread is too long to be read to its end, so that "not there" is
@@ -251,9 +273,10 @@ impl Client {
     pub async fn find_by_outbox_key(
         &self,
         channel: &ChannelId,
-        thread_ts: &MessageTs,
+        thread_ts: Option<&MessageTs>,
         key: &str,
     ) -> Result<Option<MessageTs>, SlackError> {
+        let Some(thread_ts) = thread_ts else { return self.find_at_the_top(channel, key).await };
         let mut cursor = String::new();
         for _ in 0..MAX_PAGES {
             let mut args = vec![
@@ -269,11 +292,7 @@ impl Client {
             let Some(messages) = answer.get("messages").and_then(Value::as_array) else {
                 return Err(SlackError::Uncertain("the answer has no messages".into()));
             };
-            let ours = messages.iter().find(|m| {
-                m.pointer("/metadata/event_type").and_then(Value::as_str) == Some(OUTBOX_EVENT)
-                    && m.pointer("/metadata/event_payload/key").and_then(Value::as_str) == Some(key)
-            });
-            if let Some(ts) = ours.and_then(|m| string(m, "/ts")) {
+            if let Some(ts) = messages.iter().find(|m| is_ours(m, key)).and_then(|m| string(m, "/ts")) {
                 return Ok(Some(MessageTs::new(ts)));
             }
             match string(&answer, "/response_metadata/next_cursor") {
@@ -285,6 +304,16 @@ impl Client {
             }
         }
         Err(SlackError::Uncertain("the thread is too long to be searched".into()))
+    }
+
+    /// Such a message is looked for soon after it was posted, so it is among the newest of its conversation.
+    async fn find_at_the_top(&self, channel: &ChannelId, key: &str) -> Result<Option<MessageTs>, SlackError> {
+        let args = [("channel", channel.as_str()), ("include_all_metadata", "true"), ("limit", PAGE)];
+        let answer = self.get("conversations.history", &args).await?;
+        let Some(messages) = answer.get("messages").and_then(Value::as_array) else {
+            return Err(SlackError::Uncertain("the answer has no messages".into()));
+        };
+        Ok(messages.iter().find(|m| is_ours(m, key)).and_then(|m| string(m, "/ts")).map(MessageTs::new))
     }
 
     /// Shows what the bot is doing in a thread; an empty status clears it.
@@ -325,6 +354,11 @@ fn outgoing(channel: &ChannelId, body: &Body) -> Map<String, Value> {
     let mut args = message_args(body);
     args.insert("channel".into(), json!(channel));
     args
+}
+
+fn is_ours(message: &Value, key: &str) -> bool {
+    message.pointer("/metadata/event_type").and_then(Value::as_str) == Some(OUTBOX_EVENT)
+        && message.pointer("/metadata/event_payload/key").and_then(Value::as_str) == Some(key)
 }
 
 fn string(answer: &Value, path: &str) -> Option<String> {

@@ -7,5 +7,6 @@
 pub mod cards;
 pub mod client;
 pub mod inbound;
+pub mod installation;
 pub mod signature;
 pub mod text;
