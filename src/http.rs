@@ -253,7 +253,8 @@ async fn ready(State(edge): State<Arc<Edge>>) -> Response {
         queue::depth(&edge.work).await
     };
     if let Some(why) = edge.installation.ended() {
-        return (StatusCode::SERVICE_UNAVAILABLE, format!("Slack does not take the bot's token: {why}")).into_response();
+        return (StatusCode::SERVICE_UNAVAILABLE, format!("Slack does not take the bot's token: {why}"))
+            .into_response();
     }
     match bounded(stores).await {
         Ok(_) => (StatusCode::OK, "ready").into_response(),

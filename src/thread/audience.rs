@@ -186,12 +186,7 @@ impl Audience {
         Ok(verdict.is_ok())
     }
 
-    async fn look(
-        &self,
-        thread: &ThreadKey,
-        asker: &Asker,
-        rows: &Rows,
-    ) -> Result<Result<(), Closed>, sqlx::Error> {
+    async fn look(&self, thread: &ThreadKey, asker: &Asker, rows: &Rows) -> Result<Result<(), Closed>, sqlx::Error> {
         let Some(room) = self.room(&thread.channel).await else { return Ok(Err("slack_does_not_say")) };
         let members = match room.members {
             Ok(members) => members,
@@ -200,8 +195,7 @@ impl Audience {
         let staff = staff::list(self.records.read()).await?;
         let staff: HashMap<&Person, &Staff> = staff.iter().map(|record| (&record.person, record)).collect();
         let people = members.iter().filter(|user| **user != self.me);
-        let people: Vec<Person> =
-            people.map(|user| Person { team: thread.team.clone(), user: user.clone() }).collect();
+        let people: Vec<Person> = people.map(|user| Person { team: thread.team.clone(), user: user.clone() }).collect();
         // First what costs nothing: one person without the rights is enough.
         let may = |record: &Staff| rows.visible_to(record) && self.reads_as(asker.role, record.role);
         if people.iter().filter_map(|person| staff.get(person)).any(|record| !may(record)) {
@@ -253,9 +247,8 @@ impl Audience {
             Ok(conversation) => self.members(channel, &conversation).await.map(|members| (conversation, members)),
             Err(error) => Err(error),
         };
-        let (conversation, members) = found
-            .inspect_err(|error| tracing::warn!(%error, "who is in a conversation cannot be read"))
-            .ok()?;
+        let (conversation, members) =
+            found.inspect_err(|error| tracing::warn!(%error, "who is in a conversation cannot be read")).ok()?;
         let room = Room { at, name: conversation.name, members };
         let mut rooms = lock(&self.rooms);
         if rooms.len() >= KEPT {

@@ -32,9 +32,9 @@ use crate::thread::{claims, footer, trail};
 use crate::words::{replies, work as words};
 use crate::work::Work;
 
-mod proposing;
 mod edits;
 mod overheard;
+mod proposing;
 
 /// How long the background sender leaves an answer to the turn that wrote it. After a crash the turn is run again and
 /// posts it; the hold is for a turn that is given up.

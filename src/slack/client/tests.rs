@@ -190,8 +190,9 @@ async fn a_posted_message_is_found_by_its_key_on_a_later_page() {
     })
     .await;
     let client = client(&base);
-    let find =
-        async |key: &str| client.find_by_outbox_key(&ChannelId::new("C1"), Some(&MessageTs::new("1.0")), key).await.unwrap();
+    let find = async |key: &str| {
+        client.find_by_outbox_key(&ChannelId::new("C1"), Some(&MessageTs::new("1.0")), key).await.unwrap()
+    };
     assert_eq!(find("k1").await, Some(MessageTs::new("1.3")));
     assert_eq!(find("k2").await, None);
 }

@@ -286,7 +286,9 @@ fn the_end_of_our_own_installation_is_told_from_that_of_others() {
     assert_eq!(event(json!({ "type": "app_uninstalled" })), Inbound::Ended("app_uninstalled"));
     let revoked = |tokens: Value| event(json!({ "type": "tokens_revoked", "tokens": tokens }));
     assert_eq!(revoked(json!({ "oauth": ["U0MORI"], "bot": ["U0BOT"] })), Inbound::Ended("tokens_revoked"));
-    for other in [json!({ "oauth": ["U0BOT"], "bot": [] }), json!({ "bot": ["U0BOT2"] }), json!({ "bot": "U0BOT" }), json!(null)] {
+    for other in
+        [json!({ "oauth": ["U0BOT"], "bot": [] }), json!({ "bot": ["U0BOT2"] }), json!({ "bot": "U0BOT" }), json!(null)]
+    {
         assert_eq!(revoked(other.clone()), Inbound::Ignored("other_token"), "{other}");
     }
     let mut elsewhere = envelope(json!({ "type": "app_uninstalled" }));
@@ -307,8 +309,12 @@ fn only_peoples_words_are_read_from_a_thread() {
     assert_eq!(said(by("U0MORI")), words, "as it reads now");
     assert_eq!(said(json!({ "team": "T0OTHER" })).unwrap().0, "slack:T0OTHER:U0MORI");
     for none in [
-        json!({ "bot_id": "B0BOT" }), json!({ "bot_id": "B0CI" }), json!({ "user": "USLACKBOT" }),
-        json!({ "user": null }), json!({ "subtype": "channel_join" }), json!({ "subtype": "tombstone", "hidden": true }),
+        json!({ "bot_id": "B0BOT" }),
+        json!({ "bot_id": "B0CI" }),
+        json!({ "user": "USLACKBOT" }),
+        json!({ "user": null }),
+        json!({ "subtype": "channel_join" }),
+        json!({ "subtype": "tombstone", "hidden": true }),
         json!({ "ts": null }),
     ] {
         assert_eq!(said(none.clone()), None, "{none}");

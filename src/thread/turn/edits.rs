@@ -133,14 +133,13 @@ async fn answered(records: &Records, first: &TurnId) -> Result<bool, sqlx::Error
     // The ids of turns are hexadecimal digits; what follows them in a key sorts before `g`.
     let range = |kind: &str| (format!("{kind}:{first}"), format!("{kind}:{first}g"));
     let ((reply, reply_end), (private, private_end)) = (range("reply"), range("private"));
-    let found: i64 = records::query(
-        "SELECT count(*) FROM outbox WHERE (key >= $1 AND key < $2) OR (key >= $3 AND key < $4)",
-    )
-    .bind(reply)
-    .bind(reply_end)
-    .bind(private)
-    .bind(private_end)
-    .scalar(records.read())
-    .await?;
+    let found: i64 =
+        records::query("SELECT count(*) FROM outbox WHERE (key >= $1 AND key < $2) OR (key >= $3 AND key < $4)")
+            .bind(reply)
+            .bind(reply_end)
+            .bind(private)
+            .bind(private_end)
+            .scalar(records.read())
+            .await?;
     Ok(found > 0)
 }
