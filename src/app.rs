@@ -28,7 +28,9 @@ use crate::records::postgres::Group;
 use crate::records::{Records, Source};
 use crate::sales;
 use crate::slack::client::Client;
+use crate::slack::scopes;
 use crate::slack::signature::Verifier;
+use crate::slack::socket::{Socket, Times};
 use crate::telemetry;
 use crate::thread::asker::Askers;
 use crate::thread::audience::Audience;
@@ -164,6 +166,7 @@ pub struct App {
     listener: TcpListener,
     metrics: Option<TcpListener>,
     router: Router,
+    edge: Arc<Edge>,
     records: Records,
     work: Work,
     mcp: Arc<Mcp>,
@@ -198,10 +201,21 @@ impl App {
         let server = sales_server(config, dir, &keys.public)?;
         // Side by side: a child takes longest, and needs only that the records are there.
         let server = Mcp::connect(server, keys.caller.clone(), clock.clone());
-        let (mcp, me, work) = tokio::join!(server, slack.auth_test(), stores);
+        let (mcp, me, granted, work) = tokio::join!(server, slack.auth_test(), slack.granted_scopes(), stores);
         let work = work?;
         let me =
             me.with_context(|| format!("Slack at {} did not say who the bot token belongs to", config.slack.api_url))?;
+        if let Ok(Some(granted)) = granted {
+            let missing = scopes::missing(&granted).join(", ");
+            // No reason not to start: the rest works, and an older installation shall not fall silent by an upgrade.
+            if !missing.is_empty() {
+                tracing::error!(
+                    missing,
+                    "the installed Slack app lacks scopes, and what needs them will fail: add them to its settings (the \
+                     command `manifest` prints them all), and reinstall it to the workspace"
+                );
+            }
+        }
         let mcp = Arc::new(mcp.context("the sales server cannot be used")?);
 
         let model =
@@ -242,6 +256,13 @@ impl App {
             clock.clone(),
             config.proposals.clone(),
         ));
+        let socket = socket(config)?;
+        if let Some(socket) = &socket {
+            socket.check().await.context(
+                "Slack opened no socket; check slack.app_token (SLACK_APP_TOKEN, an app-level token with the scope \
+                 connections:write) and that Socket Mode is on in the app's settings",
+            )?;
+        }
         let wake_worker = Arc::new(Notify::new());
         let (handed, pressed) = unbounded_channel();
         let secrets = [&config.slack.signing_secret, &config.slack.former_signing_secret];
@@ -255,6 +276,7 @@ impl App {
             clock,
             wake_worker: Arc::clone(&wake_worker),
             pressed: handed,
+            socket,
         });
         let duties = Duties::new(
             records.clone(),
@@ -275,7 +297,8 @@ impl App {
         Ok(Self {
             listener,
             metrics,
-            router: http::router(edge),
+            router: http::router(Arc::clone(&edge)),
+            edge,
             records,
             work,
             mcp,
@@ -323,7 +346,18 @@ impl App {
             let stop = stop.clone();
             tokio::spawn(listen::serve(listener, router, stop, Duration::ZERO));
         }
+        let sockets = self.edge.socket.clone().map(|socket| {
+            let edge = self.edge;
+            let store = move |delivery| {
+                let edge = Arc::clone(&edge);
+                async move { http::accept_delivery(&edge, delivery).await }
+            };
+            tokio::spawn(socket.run(store, stop.clone()))
+        });
         listen::serve(self.listener, self.router, stop, DRAIN).await;
+        if let Some(sockets) = sockets {
+            let _ = tokio::time::timeout(DRAIN, sockets).await;
+        }
         let ended = tokio::time::timeout(DRAIN, async { tokio::join!(worker, duties) }).await;
         if ended.is_err() {
             tracing::warn!("work was still running at the end; it goes on at the next start");
@@ -334,6 +368,18 @@ impl App {
         self.records.close().await;
         Ok(())
     }
+}
+
+/// The sockets to Slack, if deliveries come that way.
+fn socket(config: &Config) -> anyhow::Result<Option<Socket>> {
+    let Some(token) = config.slack.app_token.clone().filter(|_| config.slack.socket_mode) else { return Ok(None) };
+    let client = Client::new(&config.slack.api_url, token, Duration::from_millis(config.slack.timeout_ms))
+        .context("the Slack client cannot be made")?;
+    let times = Times {
+        connect: Duration::from_millis(config.slack.socket_connect_ms),
+        ping: Duration::from_millis(config.slack.socket_ping_ms),
+    };
+    Ok(Some(Socket::new(client, times)))
 }
 
 /// Ends all leases of the records, where whoever held them is known to be gone.

@@ -89,6 +89,14 @@ pub struct Slack {
     pub former_signing_secret: Option<Secret>,
     /// How long one Web API call may take, in milliseconds.
     pub timeout_ms: u64,
+    /// Deliveries come over sockets that the bot opens, not over HTTP.
+    pub socket_mode: bool,
+    /// `xapp-…`, for Socket Mode.
+    pub app_token: Option<Secret>,
+    /// How long a socket may take to be open, in milliseconds.
+    pub socket_connect_ms: u64,
+    /// How often a socket is asked for a sign of life, in milliseconds; without one for three times as long it is replaced.
+    pub socket_ping_ms: u64,
 }
 
 impl Default for Slack {
@@ -99,6 +107,10 @@ impl Default for Slack {
             signing_secret: None,
             former_signing_secret: None,
             timeout_ms: 10_000,
+            socket_mode: false,
+            app_token: None,
+            socket_connect_ms: 10_000,
+            socket_ping_ms: 10_000,
         }
     }
 }
@@ -216,12 +228,13 @@ pub struct ConfigError(pub Vec<String>);
 const OTHER_STORES: [(&str, &str); 1] = [("REDIS_URL", "work.sqlite")];
 
 /// Names that are usual elsewhere, and the keys they stand for. Ours win over them.
-const USUAL: [(&str, &str); 7] = [
+const USUAL: [(&str, &str); 8] = [
     ("DATABASE_URL", "records.url"),
     ("OPENAI_API_KEY", "model.api_key"),
     ("OPENAI_BASE_URL", "model.base_url"),
     ("SLACK_BOT_TOKEN", "slack.bot_token"),
     ("SLACK_SIGNING_SECRET", "slack.signing_secret"),
+    ("SLACK_APP_TOKEN", "slack.app_token"),
     ("SLACK_API_URL", "slack.api_url"),
     ("RUST_LOG", "log.filter"),
 ];
@@ -321,7 +334,14 @@ impl Config {
         if self.slack.bot_token.is_none() {
             faults.push(missing("slack.bot_token", "SLACK_BOT_TOKEN", "the bot token of the installed app, xoxb-…"));
         }
-        if self.slack.signing_secret.is_none() {
+        if self.slack.socket_mode && self.slack.app_token.is_none() {
+            faults.push(missing(
+                "slack.app_token",
+                "SLACK_APP_TOKEN",
+                "Socket Mode needs an app-level token, xapp-…, with the scope connections:write",
+            ));
+        }
+        if self.slack.signing_secret.is_none() && !self.slack.socket_mode {
             faults.push(missing("slack.signing_secret", "SLACK_SIGNING_SECRET", "Basic Information › App Credentials"));
         }
         if self.model.api_key.is_none() && self.model.base_url.is_none() {
@@ -329,6 +349,11 @@ impl Config {
         }
         faults.extend(not_a_url("slack.api_url", Some(&self.slack.api_url)));
         faults.extend(no_header("slack.bot_token", self.slack.bot_token.as_ref()));
+        faults.extend(no_header("slack.app_token", self.slack.app_token.as_ref()));
+        faults.extend(zeros(&[
+            ("slack.socket_connect_ms", self.slack.socket_connect_ms),
+            ("slack.socket_ping_ms", self.slack.socket_ping_ms),
+        ]));
         faults.extend(self.model_faults());
         faults.extend(self.sales_server_faults());
         if let Err(ConfigError(found)) = optional_address(&self.server.metrics_listen) {

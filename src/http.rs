@@ -21,7 +21,8 @@ use crate::records::{self, Records};
 use crate::slack::inbound::{self, ChannelKind, Inbound, Interaction, Me};
 use crate::slack::installation::Installation;
 use crate::slack::signature::{SIGNATURE_HEADER, SignatureError, TIMESTAMP_HEADER, VerifiedBody, Verifier};
-use crate::thread::press::{NotStored, Press, Presses};
+use crate::slack::socket::{Delivery, NotStored, Socket};
+use crate::thread::press::{self, Press, Presses};
 use crate::thread::queue::{self, Change, Job, MessageJob, Pushed};
 use crate::work::Work;
 
@@ -51,6 +52,8 @@ pub struct Edge {
     pub wake_worker: Arc<Notify>,
     /// Where a new press is carried out.
     pub pressed: UnboundedSender<Press>,
+    /// Where deliveries come from, if not over HTTP.
+    pub socket: Option<Socket>,
 }
 
 /// The routes Slack calls, and the two for whoever watches the process.
@@ -109,6 +112,33 @@ pub async fn accept(edge: &Edge, body: &VerifiedBody) -> Result<(Outcome, String
     }
 }
 
+/// Reads and stores one signed interaction.
+///
+/// # Errors
+/// When the store does not answer in time; nothing was promised then.
+pub async fn accept_interaction(edge: &Edge, body: &VerifiedBody) -> Result<Outcome, StoreDown> {
+    match inbound::interaction(body) {
+        Interaction::Click(press) => {
+            fail::fail_point!("http::press");
+            let stored = bounded(edge.presses.store(press)).await?;
+            fail::fail_point!("http::pressed");
+            if let Some(press) = stored {
+                // Without a receiver the process is about to end, and the press is found by who comes next.
+                let _ = edge.pressed.send(press);
+            }
+            Ok("pressed")
+        }
+        Interaction::Ignored(reason) => {
+            tracing::debug!(reason, "interaction ignored");
+            Ok("ignored")
+        }
+        Interaction::NotUnderstood(reason) => {
+            tracing::warn!(reason, "signed interaction not understood");
+            Ok("not_understood")
+        }
+    }
+}
+
 /// The store did not take it.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreDown {
@@ -120,7 +150,7 @@ pub enum StoreDown {
     Failed(#[from] sqlx::Error),
     /// A press was not taken; why is in the log.
     #[error(transparent)]
-    Press(#[from] NotStored),
+    Press(#[from] press::NotStored),
 }
 
 async fn bounded<T, E>(store: impl Future<Output = Result<T, E>>) -> Result<T, StoreDown>
@@ -209,34 +239,33 @@ async fn events(State(edge): State<Arc<Edge>>, headers: HeaderMap, body: Bytes) 
 async fn interactions(State(edge): State<Arc<Edge>>, headers: HeaderMap, body: Bytes) -> Response {
     let begun = Instant::now();
     let answer = match verify(&edge, &headers, body) {
-        Ok(body) => match inbound::interaction(&body) {
-            Interaction::Click(press) => {
-                fail::fail_point!("http::press");
-                match bounded(edge.presses.store(press)).await {
-                    Ok(stored) => {
-                        fail::fail_point!("http::pressed");
-                        if let Some(press) = stored {
-                            // Without a receiver the process is about to end, and the press is found by who comes next.
-                            let _ = edge.pressed.send(press);
-                        }
-                        answer("pressed", StatusCode::OK, String::new())
-                    }
-                    Err(error) => down(&error),
-                }
-            }
-            Interaction::Ignored(reason) => {
-                tracing::debug!(reason, "interaction ignored");
-                answer("ignored", StatusCode::OK, String::new())
-            }
-            Interaction::NotUnderstood(reason) => {
-                tracing::warn!(reason, "signed interaction not understood");
-                answer("not_understood", StatusCode::OK, String::new())
-            }
+        Ok(body) => match accept_interaction(&edge, &body).await {
+            Ok(outcome) => answer(outcome, StatusCode::OK, String::new()),
+            Err(error) => down(&error),
         },
         Err(error) => unsigned(&error),
     };
     metrics::histogram!("slack_ack_seconds").record(begun.elapsed().as_secs_f64());
     answer
+}
+
+/// What came over a socket: as what a request brings, and without a 503 for what was not stored.
+///
+/// # Errors
+/// When it was not stored; it must not be acknowledged then.
+pub async fn accept_delivery(edge: &Edge, delivery: Delivery) -> Result<(), NotStored> {
+    let begun = Instant::now();
+    let outcome = match delivery {
+        Delivery::Event(body) => accept(edge, &body).await.map(|(outcome, _)| outcome),
+        Delivery::Interaction(body) => accept_interaction(edge, &body).await,
+    };
+    let (outcome, stored) = match outcome {
+        Ok(outcome) => (outcome, Ok(())),
+        Err(error) => (not_stored(&error), Err(NotStored)),
+    };
+    metrics::counter!("events_total", "outcome" => outcome).increment(1);
+    metrics::histogram!("slack_ack_seconds").record(begun.elapsed().as_secs_f64());
+    stored
 }
 
 /// Slash commands and option lists are in no manifest of ours yet: acknowledged, so that nobody sees an error.
@@ -257,6 +286,9 @@ async fn ready(State(edge): State<Arc<Edge>>) -> Response {
             .into_response();
     }
     match bounded(stores).await {
+        Ok(_) if edge.socket.as_ref().is_some_and(|socket| !socket.is_open()) => {
+            (StatusCode::SERVICE_UNAVAILABLE, "no socket to Slack").into_response()
+        }
         Ok(_) => (StatusCode::OK, "ready").into_response(),
         Err(error) => down(&error),
     }
@@ -283,6 +315,10 @@ fn answer(outcome: Outcome, status: StatusCode, text: String) -> Response {
 }
 
 fn down(error: &StoreDown) -> Response {
-    tracing::error!(error = %error, cause = ?std::error::Error::source(error), "a request could not be stored");
-    answer("store_down", StatusCode::SERVICE_UNAVAILABLE, String::new())
+    answer(not_stored(error), StatusCode::SERVICE_UNAVAILABLE, String::new())
+}
+
+fn not_stored(error: &StoreDown) -> Outcome {
+    tracing::error!(error = %error, cause = ?std::error::Error::source(error), "a delivery of Slack's could not be stored");
+    "store_down"
 }

@@ -31,18 +31,23 @@ CREATE FUNCTION search_form(name text) RETURNS text
             '屏峨瓶略穎奇籠綿艶萌蔣園蘇諫体体達鉤間韮頸顛翻鯵σ'),
         NFKC);
 
--- What the index of names holds: every letter and every pair of neighbours, with the department before it, so that one
--- letter and two are found as fast as many, and a department's names without looking at others'.
+-- Every letter of a search form and every pair of neighbours, each once.
+CREATE FUNCTION grams_of(form text) RETURNS text[]
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN (
+        SELECT array_agg(DISTINCT gram)
+        FROM generate_series(1, length(form)) AS i,
+             LATERAL (VALUES (substr(form, i, 1)), (substr(form, i, 2))) AS v (gram));
+
+-- What the index of names holds: the grams, with the department before each, so that one letter and two are found as fast
+-- as many, and a department's names without looking at others'.
 CREATE FUNCTION scoped_grams(department text, grams text[]) RETURNS text[]
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN (SELECT array_agg(department || E'\n' || gram) FROM unnest(grams) AS gram);
 
 CREATE FUNCTION search_grams(form text, department text) RETURNS text[]
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-    RETURN scoped_grams(department, (
-        SELECT array_agg(DISTINCT gram)
-        FROM generate_series(1, length(form)) AS i,
-             LATERAL (VALUES (substr(form, i, 1)), (substr(form, i, 2))) AS v (gram)));
+    RETURN scoped_grams(department, grams_of(form));
 
 CREATE TABLE customers (
     code_customer text COLLATE "C" PRIMARY KEY,
@@ -57,6 +62,56 @@ CREATE TABLE customers (
 );
 
 CREATE INDEX customers_by_grams ON customers USING gin (search_grams(name_search, department));
+
+-- How many names of a department hold a gram, kept in the transaction that changes a customer: a search by one letter or
+-- two says how many it found, and PostgreSQL reads the row of each entry of the index that it counts (since 15.13 also of
+-- those that it knows everybody sees). A gram has several rows, as a day has in sales_daily below.
+CREATE TABLE customer_grams (
+    department text COLLATE "C" NOT NULL,
+    gram       text COLLATE "C" NOT NULL,
+    shard      smallint NOT NULL,
+    count      bigint NOT NULL,
+    PRIMARY KEY (department, gram, shard)
+);
+
+CREATE FUNCTION customer_grams_keep() RETURNS trigger
+    LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp
+AS $$
+DECLARE
+    own CONSTANT smallint := pg_backend_pid() % 8;
+BEGIN
+    -- In one order everywhere, so that two statements do not lock each other out.
+    IF TG_OP = 'INSERT' THEN
+        INSERT INTO customer_grams AS g (department, gram, shard, count)
+        SELECT department, gram, own, count(*)
+        FROM added, unnest(grams_of(name_search)) AS gram GROUP BY department, gram ORDER BY department, gram
+        ON CONFLICT (department, gram, shard) DO UPDATE SET count = g.count + excluded.count;
+    ELSIF TG_OP = 'DELETE' THEN
+        INSERT INTO customer_grams AS g (department, gram, shard, count)
+        SELECT department, gram, own, -count(*)
+        FROM removed, unnest(grams_of(name_search)) AS gram GROUP BY department, gram ORDER BY department, gram
+        ON CONFLICT (department, gram, shard) DO UPDATE SET count = g.count + excluded.count;
+    ELSE
+        INSERT INTO customer_grams AS g (department, gram, shard, count)
+        SELECT department, gram, own, sum(n)
+        FROM (SELECT department, name_search, 1 AS n FROM added
+              UNION ALL
+              SELECT department, name_search, -1 FROM removed) AS change, unnest(grams_of(name_search)) AS gram
+        GROUP BY department, gram HAVING sum(n) <> 0 ORDER BY department, gram
+        ON CONFLICT (department, gram, shard) DO UPDATE SET count = g.count + excluded.count;
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER customer_grams_after_insert AFTER INSERT ON customers
+    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION customer_grams_keep();
+CREATE TRIGGER customer_grams_after_update AFTER UPDATE ON customers
+    REFERENCING OLD TABLE AS removed NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION customer_grams_keep();
+CREATE TRIGGER customer_grams_after_delete AFTER DELETE ON customers
+    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION customer_grams_keep();
+CREATE TRIGGER customers_are_not_truncated BEFORE TRUNCATE ON customers
+    EXECUTE FUNCTION refuse('customers are deleted, not truncated: what is counted about them follows');
 
 CREATE TABLE sales (
     code_sales      text COLLATE "C" PRIMARY KEY,
@@ -215,6 +270,8 @@ ALTER TABLE customers ENABLE ROW LEVEL SECURITY;
 ALTER TABLE customers FORCE ROW LEVEL SECURITY;
 ALTER TABLE sales ENABLE ROW LEVEL SECURITY;
 ALTER TABLE sales FORCE ROW LEVEL SECURITY;
+ALTER TABLE customer_grams ENABLE ROW LEVEL SECURITY;
+ALTER TABLE customer_grams FORCE ROW LEVEL SECURITY;
 ALTER TABLE sales_daily ENABLE ROW LEVEL SECURITY;
 ALTER TABLE sales_daily FORCE ROW LEVEL SECURITY;
 
@@ -222,6 +279,7 @@ ALTER TABLE sales_daily FORCE ROW LEVEL SECURITY;
 -- PostgreSQL runs no operator that could leak a row below one.
 CREATE POLICY owner ON customers TO sales_concierge_owner USING (true);
 CREATE POLICY owner ON sales TO sales_concierge_owner USING (true);
+CREATE POLICY owner ON customer_grams TO sales_concierge_owner USING (true);
 CREATE POLICY owner ON sales_daily TO sales_concierge_owner USING (true);
 CREATE POLICY departments ON customers FOR SELECT TO sales_concierge_reader
     USING ((SELECT '*' = ANY (departments_now())) OR department = ANY ((SELECT departments_now())::text[]));

@@ -123,9 +123,13 @@ BEGIN
         ), found AS MATERIALIZED (
             SELECT own.name, m.n
             FROM own, LATERAL (
-                SELECT count(*) AS n FROM customers c
-                WHERE search_grams(c.name_search, c.department) @> scoped_grams(own.name, grams)
-                  AND (letters <= 2 OR strpos(c.name_search, p_form) > 0)) AS m
+                -- One letter and two are counted already.
+                SELECT sum(g.count)::bigint AS n FROM customer_grams g
+                WHERE letters <= 2 AND g.department = own.name AND g.gram = p_form
+                UNION ALL
+                SELECT count(*) FROM customers c
+                WHERE letters > 2 AND search_grams(c.name_search, c.department) @> scoped_grams(own.name, grams)
+                  AND strpos(c.name_search, p_form) > 0) AS m
             WHERE m.n > 0
         ), first AS MATERIALIZED (
             SELECT f.code

@@ -356,19 +356,32 @@ async fn check(db: &mut PgConnection) -> Result<(), Failure> {
     if count > 0 {
         return Err(Failure::Unapproved { count, first: unapproved.try_get(1).map_err(Failure::Database)? });
     }
-    let wrong: bool = sqlx::query_scalar(
-        "SELECT EXISTS (
-             SELECT FROM (SELECT department, sales_date, sum(count) AS n, sum(total) AS yen
-                          FROM sales_daily GROUP BY department, sales_date) AS kept
-             FULL JOIN (SELECT department, sales_date, count(*) AS n, sum(price) AS yen
-                        FROM sales WHERE cancelled_at IS NULL GROUP BY department, sales_date) AS counted
-                 USING (department, sales_date)
-             WHERE coalesce(kept.n, 0) <> coalesce(counted.n, 0) OR coalesce(kept.yen, 0) <> coalesce(counted.yen, 0))",
-    )
-    .fetch_one(db)
-    .await
-    .map_err(Failure::Database)?;
-    if wrong { Err(Failure::Differs("sales_daily")) } else { Ok(()) }
+    for (table, counted_anew) in [
+        (
+            "sales_daily",
+            "SELECT EXISTS (
+                 SELECT FROM (SELECT department, sales_date, sum(count) AS n, sum(total) AS yen
+                              FROM sales_daily GROUP BY department, sales_date) AS kept
+                 FULL JOIN (SELECT department, sales_date, count(*) AS n, sum(price) AS yen
+                            FROM sales WHERE cancelled_at IS NULL GROUP BY department, sales_date) AS counted
+                     USING (department, sales_date)
+                 WHERE coalesce(kept.n, 0) <> coalesce(counted.n, 0) OR coalesce(kept.yen, 0) <> coalesce(counted.yen, 0))",
+        ),
+        (
+            "customer_grams",
+            "SELECT EXISTS (
+                 SELECT FROM (SELECT department, gram, sum(count) AS n FROM customer_grams GROUP BY department, gram) AS kept
+                 FULL JOIN (SELECT department, gram, count(*) AS n FROM customers, unnest(grams_of(name_search)) AS gram
+                            GROUP BY department, gram) AS counted USING (department, gram)
+                 WHERE coalesce(kept.n, 0) <> coalesce(counted.n, 0))",
+        ),
+    ] {
+        let wrong: bool = sqlx::query_scalar(counted_anew).fetch_one(&mut *db).await.map_err(Failure::Database)?;
+        if wrong {
+            return Err(Failure::Differs(table));
+        }
+    }
+    Ok(())
 }
 
 /// The trail goes on with the move itself.

@@ -82,7 +82,7 @@ impl Table {
 }
 
 /// What follows from other tables: the database counts it anew. It must be empty before and right afterwards.
-pub(super) const DERIVED: [&str; 1] = ["sales_daily"];
+pub(super) const DERIVED: [&str; 2] = ["sales_daily", "customer_grams"];
 
 /// All of them, those that others refer to first.
 pub(super) static TABLES: [Table; 12] = [

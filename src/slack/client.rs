@@ -7,7 +7,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::http::{Request, header};
+use hyper_rustls::HttpsConnector;
+use hyper_util::client::legacy::Client as HyperClient;
 use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
 use serde_json::{Map, Value, json};
 use slack_morphism::errors::SlackClientError;
 use slack_morphism::hyper_tokio::SlackClientHyperHttpsConnector;
@@ -80,6 +84,9 @@ pub struct Profile {
 #[derive(Clone, Debug)]
 pub struct Client {
     http: SlackClient<SlackClientHyperHttpsConnector>,
+    /// For what the library does not show of an answer.
+    raw: HyperClient<HttpsConnector<HttpConnector>, axum::body::Body>,
+    api_url: Arc<str>,
     token: Arc<SlackApiToken>,
     timeout: Duration,
     installation: Arc<Installation>,
@@ -110,9 +117,13 @@ impl Client {
             hyper_rustls::HttpsConnectorBuilder::new().with_provider_and_native_roots(provider)?
         };
         let https = tls.https_or_http().enable_http1().enable_http2().wrap_connector(tcp);
-        let connector = SlackClientHyperHttpsConnector::from(https).with_slack_api_url(api_url.trim_end_matches('/'));
+        let api_url = api_url.trim_end_matches('/');
+        let raw = HyperClient::builder(TokioExecutor::new()).build(https.clone());
+        let connector = SlackClientHyperHttpsConnector::from(https).with_slack_api_url(api_url);
         Ok(Self {
             http: SlackClient::new(connector),
+            raw,
+            api_url: api_url.into(),
             token: Arc::new(SlackApiToken::new(token.reveal().into())),
             timeout,
             installation: Arc::default(),
@@ -188,6 +199,27 @@ impl Client {
             bot_id: string(&answer, "/bot_id"),
             app_id: string(&answer, "/app_id"),
         })
+    }
+
+    /// The scopes that the token has, separated by commas, in the words of the header in which Slack names them; `None`
+    /// when it does not.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn granted_scopes(&self) -> Result<Option<String>, SlackError> {
+        let request = Request::post(format!("{}/auth.test", self.api_url))
+            .header(header::AUTHORIZATION, format!("Bearer {}", self.token.token_value.0))
+            .body(axum::body::Body::empty())
+            .map_err(|_| SlackError::Unreachable("the address of the Web API is none".into()))?;
+        let answer = tokio::time::timeout(self.timeout, self.raw.request(request)).await;
+        match answer {
+            Ok(Ok(answer)) => {
+                let named = answer.headers().get("x-oauth-scopes").and_then(|value| value.to_str().ok());
+                Ok(named.map(str::to_owned))
+            }
+            Ok(Err(_)) => Err(SlackError::Unreachable("the connection could not be made".into())),
+            Err(_) => Err(SlackError::Uncertain(format!("no answer within {} ms", self.timeout.as_millis()))),
+        }
     }
 
     /// Who a user is.

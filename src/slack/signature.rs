@@ -17,13 +17,19 @@ pub const TIMESTAMP_HEADER: &str = "x-slack-request-timestamp";
 /// How far Slack's clock and ours may differ, either way. Slack's own recommendation.
 const WINDOW_S: u64 = 300;
 
-/// A request body that Slack signed. Holding one is the proof; only [`Verifier::verify`] makes it.
+/// A body that Slack signed, or sent over a connection it had opened for the app. Holding one is the proof; only
+/// [`Verifier::verify`] and [`super::socket`] make it.
 #[derive(Debug)]
 pub struct VerifiedBody {
     bytes: Vec<u8>,
 }
 
 impl VerifiedBody {
+    /// What came over a socket, which only the app-level token opens.
+    pub(super) fn of_socket(bytes: Vec<u8>) -> Self {
+        Self { bytes }
+    }
+
     /// The bytes as received.
     pub fn body(&self) -> &[u8] {
         &self.bytes

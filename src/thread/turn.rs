@@ -253,6 +253,10 @@ impl Turns {
             Err((Refusal::NotRegistered, lang)) if message.sender.team != message.thread.team => {
                 return self.refuse(message, Refusal::External, lang).await;
             }
+            // Slack says nothing to anybody now: the message waits until it does.
+            Err((Refusal::Unknown, _)) if self.slack.installation().ended().is_some() => {
+                return Err(JobError::NoProfile);
+            }
             Err((refusal, lang)) => return self.refuse(message, refusal, lang).await,
         };
         // A turn that is run again was counted when it was first run.

@@ -42,6 +42,7 @@ mod refusals;
 #[cfg(feature = "failpoints")]
 mod rush;
 mod slack_edge;
+mod socket_mode;
 #[cfg(feature = "failpoints")]
 mod sql_clients;
 mod startup;

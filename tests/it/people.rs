@@ -26,7 +26,7 @@ async fn echoing() -> Rig {
 fn overheard(rig: &Rig) -> Option<(String, Vec<Value>)> {
     let request = rig.model.last();
     let all = request["input"].as_array().expect("a list").iter().filter(|i| i["role"] == "user");
-    let data = all.map(|i| content(&i["content"])).filter(|text| text.starts_with("(Said in this thread")).last()?;
+    let data = all.map(|i| content(&i["content"])).rfind(|text| text.starts_with("(Said in this thread"))?;
     let (head, lines) = data.split_once('\n').expect("lines");
     Some((head.to_owned(), lines.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect()))
 }
@@ -152,6 +152,9 @@ async fn messages_that_arrive_while_a_turn_runs_follow_in_order_and_each_is_answ
         Some(Say::Late(Duration::from_millis(200), Box::new(Say::text(&format!("答え {}", last_words(request))))))
     });
     let place = rig.mention(AOKI, CHANNEL, "一番").await;
+    while rig.model.requests().is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
     for (user, words) in [(AOKI, "二番"), (MORI, "三番"), (EMMA, "四番"), (AOKI, "五番")] {
         rig.reply(user, &place, words).await;
     }

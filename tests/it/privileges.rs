@@ -46,8 +46,9 @@ impl Login {
     }
 }
 
-const TABLES: [&str; 13] = [
+const TABLES: [&str; 14] = [
     "customers",
+    "customer_grams",
     "sales",
     "sales_daily",
     "staff",
@@ -64,11 +65,12 @@ const TABLES: [&str; 13] = [
 
 /// What each group may do with each table: S(elect), I(nsert), U(pdate some column), D(elete). Nobody but the owner may
 /// TRUNCATE, and nobody but the owner gets any further right.
-const RIGHTS: [(Group, [(&str, &str); 13]); 4] = [
+const RIGHTS: [(Group, [(&str, &str); 14]); 4] = [
     (
         Group::Bot,
         [
             ("customers", ""),
+            ("customer_grams", ""),
             ("sales", ""),
             ("sales_daily", ""),
             ("staff", "S"),
@@ -87,6 +89,7 @@ const RIGHTS: [(Group, [(&str, &str); 13]); 4] = [
         Group::Reader,
         [
             ("customers", "S"),
+            ("customer_grams", ""),
             ("sales", "S"),
             ("sales_daily", "S"),
             ("staff", "S"),
@@ -105,6 +108,7 @@ const RIGHTS: [(Group, [(&str, &str); 13]); 4] = [
         Group::Committer,
         [
             ("customers", ""),
+            ("customer_grams", ""),
             ("sales", ""),
             ("sales_daily", ""),
             ("staff", ""),
@@ -123,6 +127,7 @@ const RIGHTS: [(Group, [(&str, &str); 13]); 4] = [
         Group::Auditor,
         [
             ("customers", ""),
+            ("customer_grams", ""),
             ("sales", ""),
             ("sales_daily", ""),
             ("staff", ""),
@@ -220,9 +225,10 @@ async fn i24_what_a_login_tries_beyond_its_group_is_refused_by_the_database() {
         "UPDATE amount_limits SET limit_yen = 0",
         "UPDATE staff SET role = 'admin'",
     ];
-    let no_sales: [&str; 6] = [
+    let no_sales: [&str; 7] = [
         "SELECT count(*) FROM sales",
         "SELECT count(*) FROM customers",
+        "SELECT count(*) FROM customer_grams",
         "SELECT count(*) FROM sales_daily",
         "SELECT count(*) FROM sale_rows",
         "SELECT * FROM get_customers(NULL, NULL)",

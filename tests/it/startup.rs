@@ -6,10 +6,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
 
+use sales_concierge::playground::workspace::Settings;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 
-use crate::harness::{AOKI, PATIENCE, Rig, Say};
+use crate::harness::{AOKI, Options, PATIENCE, Rig, Say};
 
 /// What `serve` needs, with nobody at Slack's address.
 const COMPLETE: [(&str, &str); 6] = [
@@ -206,4 +207,14 @@ async fn a_slack_that_does_not_answer_and_a_port_in_use_end_with_3() {
     let (code, said) = ends(dir.path(), &["playground", "--port", &port], Vec::<(&str, &str)>::new()).await;
     assert_eq!(code, 3, "{said}");
     assert!(said.contains(&format!("port {port} cannot be used")), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn scopes_that_the_installation_lacks_are_named_at_the_start() {
+    let rig = Rig::start().await;
+    assert!(!rig.log().contains("lacks scopes"), "{}", rig.log());
+    let shape: fn(&mut Settings) = |to| to.scopes.retain(|s| !matches!(s.as_str(), "assistant:write" | "im:history"));
+    let rig = Rig::with(Options { shape: Some(shape), ..Options::default() }).await;
+    assert!(rig.log().contains(r#""missing":"assistant:write, im:history""#), "{}", rig.log());
+    assert!(rig.log().contains("reinstall"), "{}", rig.log());
 }

@@ -384,6 +384,8 @@ fn the_manifest_requests_exactly_the_scopes_that_methods_and_events_need() {
         });
     }
     assert_same(("manifest.yaml", &manifest("bot")), ("what src/slack needs", &needed));
+    let compared = sales_concierge::slack::scopes::NEEDED.map(str::to_owned).into();
+    assert_same(("manifest.yaml", &manifest("bot")), ("src/slack/scopes.rs", &compared));
 }
 
 // --- dependencies

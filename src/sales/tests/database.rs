@@ -100,7 +100,7 @@ async fn i03_the_database_computes_the_digest_of_the_card() {
 }
 
 #[tokio::test]
-async fn totals_of_days_are_what_a_recount_gives_after_every_kind_of_change() {
+async fn totals_of_days_and_counts_of_grams_are_what_a_recount_gives_after_every_kind_of_change() {
     let database = Database::create().await;
     let admin = database.admin();
     let check = async |after: &str| {
@@ -117,10 +117,22 @@ async fn totals_of_days_are_what_a_recount_gives_after_every_kind_of_change() {
         .await
         .unwrap();
         assert_eq!(wrong, 0, "{after}");
+        let wrong: Vec<String> = sqlx::query_scalar(
+            "SELECT gram FROM
+                 (SELECT department, gram, sum(count) AS n FROM customer_grams GROUP BY 1, 2 HAVING sum(count) <> 0) AS kept
+             FULL JOIN
+                 (SELECT department, gram, count(*) AS n FROM customers, unnest(grams_of(name_search)) AS gram
+                  GROUP BY 1, 2) AS counted USING (department, gram, n)
+             WHERE kept IS NULL OR counted IS NULL",
+        )
+        .fetch_all(&admin)
+        .await
+        .unwrap();
+        assert!(wrong.is_empty(), "{after}: {wrong:?}");
     };
     for sql in [
         "INSERT INTO customers (code_customer, name_customer, address, phone, department)
-         SELECT 'C' || i, '架空', '-', '-', '部' || i % 3 FROM generate_series(1, 30) AS i",
+         SELECT 'C' || i, '架空商店' || i % 4, '-', '-', '部' || i % 3 FROM generate_series(1, 30) AS i",
         "INSERT INTO sales (code_sales, code_customer, sales_date, products, price, registered_by, origin, registered_at,
                             cancelled_at, cancelled_by)
          SELECT 'S' || i, 'C' || 1 + i % 30, date '2026-01-01' + i % 50, '品', i, 'import', 'import', 0,
@@ -132,6 +144,12 @@ async fn totals_of_days_are_what_a_recount_gives_after_every_kind_of_change() {
         "UPDATE sales SET sales_date = sales_date + 1 WHERE code_customer = 'C4'",
         "UPDATE sales SET cancelled_at = NULL, cancelled_by = NULL WHERE code_customer = 'C5'",
         "DELETE FROM sales WHERE code_customer = 'C6'",
+        "UPDATE customers SET name_customer = '髙島屋' WHERE code_customer IN ('C7', 'C8')",
+        "UPDATE customers SET address = '別の町'",
+        "INSERT INTO customers (code_customer, name_customer, address, phone, department)
+         VALUES ('C7', 'x', '-', '-', '部1'), ('E1', 'ああ', '-', '-', '部1')
+         ON CONFLICT (code_customer) DO UPDATE SET name_customer = '架空' || excluded.name_customer",
+        "DELETE FROM customers WHERE code_customer IN ('C6', 'E1')",
     ] {
         sqlx::query(sql).execute(&admin).await.unwrap();
         check(sql).await;

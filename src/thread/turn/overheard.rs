@@ -14,6 +14,7 @@ use crate::agent::{Item, Overheard};
 use crate::domain::{MessageTs, Person};
 use crate::slack::inbound::{self, Spoken};
 use crate::slack::text;
+use crate::staff;
 use crate::thread::history::Loaded;
 use crate::thread::queue;
 
@@ -79,15 +80,24 @@ impl Turns {
         Some(Item::Overheard { said, left_out, until: called.clone() })
     }
 
+    /// By the staff record where there is one, as the asker's is, so that the same person has one name.
     async fn names(&self, spoken: &[Spoken]) -> BTreeMap<Person, String> {
         let people: BTreeSet<&Person> = spoken.iter().map(|spoken| &spoken.sender).collect();
         let people: Vec<Person> = people.into_iter().take(NAMES).cloned().collect();
         let mut asked = Vec::with_capacity(people.len());
         for person in &people {
-            asked.push(self.askers.reader(person));
+            asked.push(self.name(person));
         }
         let names = futures::future::join_all(asked).await;
-        people.into_iter().zip(names.into_iter().map(|(_, name)| text::visible(&name))).collect()
+        people.into_iter().zip(names).collect()
+    }
+
+    async fn name(&self, person: &Person) -> String {
+        match staff::find(self.records.read(), person).await {
+            Ok(Some(record)) => record.display_name,
+            // A name is not worth a turn.
+            Ok(None) | Err(_) => text::visible(&self.askers.reader(person).await.1),
+        }
     }
 }
 

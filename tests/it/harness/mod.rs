@@ -14,6 +14,7 @@ pub mod raw;
 pub mod scan;
 #[cfg(feature = "failpoints")]
 pub mod shop;
+pub mod sockets;
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -164,12 +165,12 @@ impl Rig {
             .expect("the bot starts");
         let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
         let mut said = Vec::new();
-        let (address, metrics) = tokio::time::timeout(PATIENCE, async {
+        let (address, metrics, said) = tokio::time::timeout(PATIENCE, async {
             while let Some(line) = lines.next_line().await.expect("readable") {
                 let json: Value = serde_json::from_str(&line).unwrap_or_default();
                 if json["fields"]["message"] == "ready" {
                     let address = json["fields"]["address"].as_str().expect("an address").to_owned();
-                    return (address, json["fields"]["metrics"].as_str().map(str::to_owned));
+                    return (address, json["fields"]["metrics"].as_str().map(str::to_owned), said);
                 }
                 said.push(line);
             }
@@ -178,6 +179,10 @@ impl Rig {
         .await
         .expect("ready in time");
         let path = dir.join("bot.log");
+        // At once, so that a test can look at it.
+        let early: String = said.iter().map(|line| format!("{line}\n")).collect();
+        let open = || std::fs::OpenOptions::new().create(true).append(true).open(&path);
+        std::io::Write::write_all(&mut open().expect("a log"), early.as_bytes()).expect("written");
         let log = tokio::spawn(async move {
             use tokio::io::AsyncWriteExt;
             let mut file = tokio::fs::OpenOptions::new().create(true).append(true).open(path).await.expect("a log");
@@ -187,6 +192,21 @@ impl Rig {
             }
         });
         Bot { child, address, metrics, log }
+    }
+
+    /// A bot that does not get as far as to be ready: its exit code and what it said.
+    pub async fn ends(&self, env: &[(&str, &str)]) -> (i32, String) {
+        let output = Command::new(env!("CARGO_BIN_EXE_sales-concierge"))
+            .args(["serve", "--data-dir"])
+            .arg(self.dir.path())
+            .env_clear()
+            .envs(self.env.iter().map(|(k, v)| (k.as_str(), v.as_str())))
+            .envs(env.iter().copied())
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output();
+        let output = tokio::time::timeout(PATIENCE, output).await.expect("it ends").expect("it runs");
+        (output.status.code().expect("a code"), String::from_utf8_lossy(&output.stderr).into_owned())
     }
 
     /// What the bot is started with.
