@@ -33,6 +33,7 @@ use crate::slack::signature::Verifier;
 use crate::slack::socket::{Socket, Times};
 use crate::telemetry;
 use crate::thread::asker::Askers;
+use crate::thread::audience::Audience;
 use crate::thread::click::{self, Clicks};
 use crate::thread::continuation::{self, Continuations};
 use crate::thread::feedback::Opinions;
@@ -227,6 +228,15 @@ impl App {
             Arc::new(openai::OpenAi::new(config.model.endpoint()).context("the model's settings cannot be used")?);
         let outbox = Outbox::new(records.clone(), slack.clone());
         let askers = Arc::new(Askers::new(records.clone(), slack.clone(), clock.clone(), config.company));
+        let audience = Audience::new(
+            records.clone(),
+            slack.clone(),
+            Arc::clone(&askers),
+            config.policy.clone(),
+            me.user.clone(),
+            config.audience.clone(),
+        );
+        let installation = Arc::clone(slack.installation());
         let lease = Duration::from_millis(config.duties.continuation_lease_ms.max(1));
         let continuations = Continuations::new(records.clone(), lease).context("no random bytes")?;
         let stops = Stops::new(records.clone(), clock.clone());
@@ -238,6 +248,8 @@ impl App {
             outbox.clone(),
             Agent::new(model, Arc::clone(&mcp), config.policy.clone(), config.limits.clone()),
             Arc::clone(&askers),
+            audience,
+            me.clone(),
             continuations.clone(),
             stops.clone(),
             config.turn.clone(),
@@ -267,6 +279,7 @@ impl App {
         let edge = Arc::new(Edge {
             verifier: Verifier::new(secrets.into_iter().flatten().cloned().collect()),
             me,
+            installation,
             work: work.clone(),
             presses: Presses::new(records.clone()),
             records: records.clone(),

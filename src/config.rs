@@ -37,6 +37,8 @@ pub struct Config {
     pub limits: agent::Limits,
     /// Role → tools.
     pub policy: policy::Table,
+    /// Where figures may be shown.
+    pub audience: thread::audience::Settings,
     /// Turns.
     pub turn: thread::turn::Settings,
     /// Workers.
@@ -312,6 +314,7 @@ impl Config {
             model: sections.take("model"),
             limits: sections.take("limits"),
             policy: sections.take("policy"),
+            audience: sections.take("audience"),
             turn: sections.take("turn"),
             worker: sections.take("worker"),
             duties: sections.take("duties"),

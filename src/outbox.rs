@@ -255,8 +255,7 @@ impl Outbox {
             return Ok(Some(ts.clone()));
         }
         if row.uncertain {
-            let thread = row.place.thread.as_ref();
-            let found = self.slack.find_by_outbox_key(&row.place.channel, thread, &row.key).await?;
+            let found = self.slack.find_by_outbox_key(&row.place.channel, row.place.thread.as_ref(), &row.key).await?;
             self.renew(row).await?;
             if let Some(ts) = found {
                 self.slack.update(&row.place.channel, &ts, &row.body).await?;

@@ -20,9 +20,14 @@ use slack_morphism::{SlackApiToken, SlackClient, SlackClientApiCallContext, Slac
 use tracing::Span;
 
 use super::inbound::Me;
+use super::installation::Installation;
 use super::pace::Pace;
 use super::text::{Body, clamp};
 use crate::domain::{ChannelId, MessageTs, Secret, TeamId, UserId};
+
+mod conversations;
+
+pub use conversations::Conversation;
 
 /// Marks our messages so that a post whose answer was lost can be found again.
 const OUTBOX_EVENT: &str = "sales_concierge_outbox";
@@ -109,6 +114,7 @@ pub struct Client {
     token: Arc<SlackApiToken>,
     timeout: Duration,
     pace: Arc<Pace>,
+    installation: Arc<Installation>,
 }
 
 impl Client {
@@ -146,6 +152,7 @@ impl Client {
             token: Arc::new(SlackApiToken::new(token.reveal().into())),
             timeout,
             pace: Arc::new(Pace::new(0)),
+            installation: Arc::default(),
         })
     }
 
@@ -153,6 +160,11 @@ impl Client {
     #[must_use]
     pub fn paced(self, posts_per_minute: u32) -> Self {
         Self { pace: Arc::new(Pace::new(posts_per_minute)), ..self }
+    }
+
+    /// Whether Slack still takes the token.
+    pub fn installation(&self) -> &Arc<Installation> {
+        &self.installation
     }
 
     /// Calls a method with JSON arguments.
@@ -164,7 +176,7 @@ impl Client {
         self.at_pace(method, channel, async {
             let span = Span::none();
             let sent = self.http.http_api.connector.http_post::<_, Value>(method, &args, self.context(&span));
-            self.bounded(sent).await
+            self.answered(sent).await
         })
         .await
     }
@@ -179,7 +191,7 @@ impl Client {
             let span = Span::none();
             let args: Vec<(&str, Option<&str>)> = args.iter().map(|(k, v)| (*k, Some(*v))).collect();
             let sent = self.http.http_api.connector.http_get::<Value, _, _>(method, &args, self.context(&span));
-            self.bounded(sent).await
+            self.answered(sent).await
         })
         .await
     }
@@ -191,7 +203,7 @@ impl Client {
         sent: impl Future<Output = Result<Value, SlackError>>,
     ) -> Result<Value, SlackError> {
         self.pace.check(method, channel).map_err(|after| SlackError::Paused { after })?;
-        let answer = sent.await.and_then(accepted);
+        let answer = sent.await;
         if let Err(SlackError::RateLimited { after }) = &answer {
             metrics::counter!("slack_rate_limited_total", "method" => method.to_owned()).increment(1);
             self.pace.refused(method, channel, *after);
@@ -211,6 +223,16 @@ impl Client {
             tracing_span: span,
             is_sensitive_url: false,
         }
+    }
+
+    /// A call that is not made where it could only be refused, and whose answer tells whether it would be.
+    async fn answered(&self, call: impl Future<Output = Result<Value, SlackClientError>>) -> Result<Value, SlackError> {
+        if let Err(error) = self.installation.allows(tokio::time::Instant::now()) {
+            return Err(SlackError::Rejected { error, messages: Vec::new() });
+        }
+        let answer = self.bounded(call).await.and_then(accepted);
+        self.installation.learn(&answer);
+        answer
     }
 
     async fn bounded(&self, call: impl Future<Output = Result<Value, SlackClientError>>) -> Result<Value, SlackError> {
@@ -330,8 +352,7 @@ impl Client {
         self.call("chat.postEphemeral", Value::Object(args)).await.map(drop)
     }
 
-    /// Finds the message that was posted with this outbox key in a thread, or, without one, among the newest messages of
-    /// the conversation itself.
+    /// Finds the message that was posted with this outbox key in a thread, or in none.
     ///
     /// # Errors
     /// As [`SlackError`] tells; `Uncertain` when the thread is too long to be read to its end, so that "not there" is
@@ -342,30 +363,24 @@ impl Client {
         thread_ts: Option<&MessageTs>,
         key: &str,
     ) -> Result<Option<MessageTs>, SlackError> {
+        let Some(thread_ts) = thread_ts else { return self.find_at_the_top(channel, key).await };
         let mut cursor = String::new();
         for _ in 0..MAX_PAGES {
-            let mut args = vec![("channel", channel.as_str()), ("include_all_metadata", "true"), ("limit", PAGE)];
-            args.extend(thread_ts.map(|ts| ("ts", ts.as_str())));
+            let mut args = vec![
+                ("channel", channel.as_str()),
+                ("ts", thread_ts.as_str()),
+                ("include_all_metadata", "true"),
+                ("limit", PAGE),
+            ];
             if !cursor.is_empty() {
                 args.push(("cursor", &cursor));
             }
-            let answer = match thread_ts {
-                Some(_) => self.get("conversations.replies", &args).await?,
-                None => self.get("conversations.history", &args).await?,
-            };
+            let answer = self.get("conversations.replies", &args).await?;
             let Some(messages) = answer.get("messages").and_then(Value::as_array) else {
                 return Err(SlackError::Uncertain("the answer has no messages".into()));
             };
-            let ours = messages.iter().find(|m| {
-                m.pointer("/metadata/event_type").and_then(Value::as_str) == Some(OUTBOX_EVENT)
-                    && m.pointer("/metadata/event_payload/key").and_then(Value::as_str) == Some(key)
-            });
-            if let Some(ts) = ours.and_then(|m| string(m, "/ts")) {
+            if let Some(ts) = messages.iter().find(|m| is_ours(m, key)).and_then(|m| string(m, "/ts")) {
                 return Ok(Some(MessageTs::new(ts)));
-            }
-            // The newest come first outside of a thread, and what is looked for was posted just now.
-            if thread_ts.is_none() {
-                return Ok(None);
             }
             match string(&answer, "/response_metadata/next_cursor") {
                 Some(next) => cursor = next,
@@ -376,6 +391,16 @@ impl Client {
             }
         }
         Err(SlackError::Uncertain("the thread is too long to be searched".into()))
+    }
+
+    /// Such a message is looked for soon after it was posted, so it is among the newest of its conversation.
+    async fn find_at_the_top(&self, channel: &ChannelId, key: &str) -> Result<Option<MessageTs>, SlackError> {
+        let args = [("channel", channel.as_str()), ("include_all_metadata", "true"), ("limit", PAGE)];
+        let answer = self.get("conversations.history", &args).await?;
+        let Some(messages) = answer.get("messages").and_then(Value::as_array) else {
+            return Err(SlackError::Uncertain("the answer has no messages".into()));
+        };
+        Ok(messages.iter().find(|m| is_ours(m, key)).and_then(|m| string(m, "/ts")).map(MessageTs::new))
     }
 
     /// Shows what the bot is doing in a thread; an empty status clears it. While messages wait for their turn in the
@@ -471,6 +496,11 @@ fn outgoing(channel: &ChannelId, body: &Body) -> Map<String, Value> {
     let mut args = message_args(body);
     args.insert("channel".into(), json!(channel));
     args
+}
+
+fn is_ours(message: &Value, key: &str) -> bool {
+    message.pointer("/metadata/event_type").and_then(Value::as_str) == Some(OUTBOX_EVENT)
+        && message.pointer("/metadata/event_payload/key").and_then(Value::as_str) == Some(key)
 }
 
 fn string(answer: &Value, path: &str) -> Option<String> {

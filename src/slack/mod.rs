@@ -8,6 +8,7 @@ pub mod cards;
 pub mod client;
 pub mod feedback;
 pub mod inbound;
+pub mod installation;
 mod pace;
 pub mod scopes;
 pub mod signature;

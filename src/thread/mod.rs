@@ -2,12 +2,13 @@
 //!
 //! [`queue`] stores jobs and hands them out under a lease, [`worker`] runs them, [`turn`] answers one message,
 //! [`history`] is what was said, [`press`] stores a press and [`click`] carries it out (it needs no lease: the
-//! proposal's row is the lock), [`continuation`] begins what remained of a request, [`stops`] ends
-//! what a person no longer wants, [`home`] greets. [`trace`] shows all of it to the
+//! proposal's row is the lock), [`continuation`] begins what remained of a request, [`stops`] ends what a person no
+//! longer wants, [`home`] greets. [`audience`] says who reads along. [`trace`] shows all of it to the
 //! curious.
 
 mod again;
 pub mod asker;
+pub mod audience;
 pub mod claims;
 pub mod click;
 pub mod continuation;

@@ -75,6 +75,25 @@ pub struct MessageJob {
     /// then, since the words may have been meant for the others.
     #[serde(default = "yes")]
     pub addressed: bool,
+    /// Files came with it; they are not read.
+    #[serde(default)]
+    pub has_files: bool,
+    /// What became of the message, when this is about a message that was there before.
+    #[serde(default)]
+    pub change: Option<Change>,
+}
+
+/// What became of a message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// Its author changed the words; the job has the new ones.
+    Edited {
+        /// When: tells one edit from the next.
+        at: MessageTs,
+    },
+    /// It is gone.
+    Deleted,
 }
 
 fn yes() -> bool {
@@ -94,7 +113,12 @@ impl Job {
     pub fn marks(&self, event_id: Option<&str>) -> Vec<String> {
         match self {
             Self::Message(m) => {
-                let mut marks = vec![format!("m:{}:{}:{}", m.thread.team, m.thread.channel, m.ts)];
+                let message = message_mark(&m.thread, &m.ts);
+                let mut marks = vec![match &m.change {
+                    None => message,
+                    Some(Change::Edited { at }) => format!("edit:{message}:{at}"),
+                    Some(Change::Deleted) => format!("gone:{message}"),
+                }];
                 marks.extend(event_id.map(|id| format!("e:{id}")));
                 marks
             }
@@ -106,11 +130,23 @@ impl Job {
     }
 }
 
+/// The mark of a message, under which it counts as seen.
+fn message_mark(thread: &ThreadKey, ts: &MessageTs) -> String {
+    format!("m:{}:{}:{ts}", thread.team, thread.channel)
+}
+
 /// The turn that answers a message: a function of where it stands, so that every delivery of it is the same turn.
 pub fn turn_id(thread: &ThreadKey, ts: &MessageTs) -> TurnId {
     use sha2::{Digest, Sha256};
     let hash = Sha256::digest(format!("turn:v1:{}:{}:{ts}", thread.team, thread.channel));
     TurnId::new(hex::encode(hash).chars().take(32).collect::<String>())
+}
+
+/// The turn that answers a message as it was changed at a time. It begins with the turn of the message itself.
+pub fn edited_turn_id(thread: &ThreadKey, ts: &MessageTs, at: &MessageTs) -> TurnId {
+    use sha2::{Digest, Sha256};
+    let hash: String = hex::encode(Sha256::digest(at.as_str())).chars().take(8).collect();
+    TurnId::new(format!("{}e{hash}", turn_id(thread, ts)))
 }
 
 /// What [`push`] found.
@@ -184,6 +220,33 @@ pub async fn push(work: &Work, job: &Job, event_id: Option<&str>) -> Result<Push
     }
     tx.commit().await?;
     Ok(if fresh { Pushed::New } else { Pushed::Duplicate })
+}
+
+/// Whether a message was taken in, during the last day.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn seen(work: &Work, thread: &ThreadKey, ts: &MessageTs) -> Result<bool, sqlx::Error> {
+    let Work::Sqlite { read, .. } = work;
+    sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM seen WHERE key = $1)")
+        .bind(message_mark(thread, ts))
+        .fetch_one(read)
+        .await
+}
+
+/// Lets a message count as seen: whatever brings its first version later comes too late.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn see(work: &Work, thread: &ThreadKey, ts: &MessageTs) -> Result<(), sqlx::Error> {
+    let Work::Sqlite { write, .. } = work;
+    sqlx::query(
+        "INSERT INTO seen (key, at) VALUES ($1, CAST(unixepoch('subsec') * 1000 AS INTEGER)) ON CONFLICT DO NOTHING",
+    )
+    .bind(message_mark(thread, ts))
+    .execute(write)
+    .await
+    .map(drop)
 }
 
 /// Whether the bot takes part in a thread, so that a reply there is meant for it without a mention.
@@ -384,6 +447,8 @@ mod tests {
             ts,
             is_ext_shared: false,
             addressed: true,
+            has_files: false,
+            change: None,
         })
     }
 
@@ -459,6 +524,35 @@ mod tests {
         assert_eq!(claim(&work, LEASE).await.unwrap().unwrap().job, message("1.2", Some("1.1")));
         assert!(claim(&work, LEASE).await.unwrap().is_none());
         assert_eq!(depth(&work).await.unwrap(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_change_of_a_message_is_a_job_of_its_own_and_the_same_change_is_one() {
+        let (_dir, work) = work().await;
+        let changed = |change: Change| {
+            let Job::Message(message) = message("1.1", None) else { unreachable!() };
+            Job::Message(MessageJob { change: Some(change), ..message })
+        };
+        let edit = |at: &str| changed(Change::Edited { at: MessageTs::new(at) });
+        push(&work, &message("1.1", None), Some("Ev1")).await.unwrap();
+        for (job, event, expected) in [
+            (edit("2.1"), "Ev2", Pushed::New),
+            (edit("2.1"), "Ev3", Pushed::Duplicate),
+            (edit("2.2"), "Ev4", Pushed::New),
+            (changed(Change::Deleted), "Ev5", Pushed::New),
+            (changed(Change::Deleted), "Ev6", Pushed::Duplicate),
+        ] {
+            assert_eq!(push(&work, &job, Some(event)).await.unwrap(), expected, "{job:?}");
+        }
+        let (thread, ts) = (message("1.1", None).thread().clone(), MessageTs::new("1.1"));
+        assert!(seen(&work, &thread, &ts).await.unwrap());
+        let other = MessageTs::new("1.2");
+        assert!(!seen(&work, &thread, &other).await.unwrap());
+        see(&work, &thread, &other).await.unwrap();
+        assert_eq!(push(&work, &message("1.2", Some("1.1")), None).await.unwrap(), Pushed::Duplicate);
+        let turn = edited_turn_id(&thread, &ts, &MessageTs::new("2.1"));
+        assert!(turn.as_str().starts_with(turn_id(&thread, &ts).as_str()));
+        assert_ne!(turn, edited_turn_id(&thread, &ts, &MessageTs::new("2.2")));
     }
 
     #[test]

@@ -163,7 +163,8 @@ async fn what_is_signed_and_not_understood_is_acknowledged_and_counted() {
     assert_eq!(rig.interaction(&other).await.status, 200);
     assert_eq!(rig.send("/slack/commands", b"command=%2Fx&text=", FORM).await.status, 200);
     assert_eq!(rig.send("/slack/options", b"payload={}", FORM).await.status, 200);
-    assert_eq!(rig.metric("events_total", "ignored").await, 14.0);
+    assert_eq!(rig.metric("events_total", "ignored").await, 13.0);
+    assert_eq!(rig.metric("events_total", "app_rate_limited").await, 1.0);
     assert_eq!(rig.stored().await, before);
     answers(&rig).await;
 }

@@ -133,26 +133,32 @@ pub enum Endpoint {
 }
 
 /// What `manifest.yaml` asks to be granted.
-const SCOPES: [&str; 8] = [
+const SCOPES: [&str; 12] = [
     "app_mentions:read",
     "assistant:write",
     "channels:history",
+    "channels:read",
     "chat:write",
     "groups:history",
+    "groups:read",
     "im:history",
+    "im:write",
     "mpim:history",
+    "mpim:read",
     "users:read",
 ];
 
 /// What `manifest.yaml` asks to be told.
-const EVENTS: [&str; 7] = [
+const EVENTS: [&str; 9] = [
     "agent_session_stopped",
     "app_home_opened",
     "app_mention",
+    "app_uninstalled",
     "message.channels",
     "message.groups",
     "message.im",
     "message.mpim",
+    "tokens_revoked",
 ];
 
 impl Settings {

@@ -128,6 +128,8 @@ impl Rig {
             ("SALES_CONCIERGE__TURN__TURNS_PER_MINUTE", "1000".to_owned()),
             ("SALES_CONCIERGE__SLACK__POSTS_PER_MINUTE", "0".to_owned()),
             ("SALES_CONCIERGE__DUTIES__INTERVAL_MS", "100".to_owned()),
+            // The farm's own channel is for all of its figures; tests of who reads along use others.
+            ("SALES_CONCIERGE__AUDIENCE__CHANNELS__C0HANBAI", "直販,卸".to_owned()),
         ];
         let env = env.into_iter().chain(options.env).map(|(k, v)| (k.to_owned(), v)).collect();
         Self { dir, workspace, model, env, bot: None }
