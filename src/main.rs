@@ -2,6 +2,10 @@
 
 use std::process::ExitCode;
 
+// Turns and calls are made of many small, short-lived values, which the C library's allocator is slow at.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     sales_concierge::commands::run()
 }
