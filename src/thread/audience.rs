@@ -2,7 +2,7 @@
 //!
 //! What it promises: rows are shown in a conversation only when a setting says for whom it is, or when every person in it
 //! has an active staff record that covers the rows and is a full member of the workspace. It fails closed: a channel that
-//! others can open or that is shared, a guest, somebody without a record, more people than can be looked at, or a Slack
+//! is shared, a guest, somebody without a record, more people than can be looked at, or a Slack
 //! that does not answer in time, and the answer goes to the asker alone. Staff records are read each time; who is in a
 //! conversation is believed for some minutes, and what Slack says of a person for half an hour.
 
@@ -48,15 +48,15 @@ const KEPT: usize = 1_000;
 pub struct Settings {
     /// Channels by id, and the departments whose rows may be shown there, whoever is in them.
     pub channels: BTreeMap<String, Departments>,
-    /// Public channels count as read by their members alone. Everybody in the workspace can open them.
-    pub open_public: bool,
+    /// No figures in public channels that are not named: everybody in the workspace can open one without being in it.
+    pub public_closed: bool,
     /// How long the members of a conversation are believed without asking again, in seconds.
     pub members_s: u64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { channels: BTreeMap::new(), open_public: false, members_s: 180 }
+        Self { channels: BTreeMap::new(), public_closed: false, members_s: 180 }
     }
 }
 
@@ -266,7 +266,7 @@ impl Audience {
         if conversation.is_shared {
             return Ok(Err("shared"));
         }
-        if !conversation.is_private && !self.settings.open_public {
+        if !conversation.is_private && self.settings.public_closed {
             return Ok(Err("public"));
         }
         Ok(match self.slack.members(channel, MOST).await? {

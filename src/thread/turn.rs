@@ -541,7 +541,12 @@ impl Turns {
                 bodies
             };
             if is_open {
-                self.deliver(&format!("reply:{}", run.turn), &place(run.thread), &drawn(&said)).await?;
+                let here = place(run.thread);
+                let delivered = self.deliver(&format!("reply:{}", run.turn), &here, &drawn(&said)).await?;
+                // The bot was taken out of the channel, or the thread is gone: the person who asked is not left waiting.
+                if delivered == Driven::GivenUp && !here.channel.as_str().starts_with('D') {
+                    self.answer_by_dm(run, &format!("private:{}", run.turn), &said, &drawn).await?;
+                }
             } else {
                 self.answer_privately(run, &said, &drawn, !cards.is_empty()).await?;
             }
@@ -576,16 +581,26 @@ impl Turns {
             None => true,
         };
         if by_dm {
-            let asked = match self.audience.name_of(&run.thread.channel).await {
-                Some(name) => replies::asked_in(lang, text::visible(&name)),
-                None => replies::asked_elsewhere(lang),
-            };
-            let there = self.dm_place(run.asker).await?;
-            self.deliver(&format!("{key}:dm"), &there, &drawn(&format!("{asked}\n\n{said}"))).await?;
+            self.answer_by_dm(run, &key, said, drawn).await?;
         }
         let pointer = if by_dm { replies::answered_by_dm } else { replies::answered_privately };
         let pointer = text::plain(&pointer(lang, &run.asker.name), &[]);
-        self.deliver(&format!("pointer:{}", run.turn), &place(run.thread), &pointer).await
+        self.deliver(&format!("pointer:{}", run.turn), &place(run.thread), &pointer).await.map(drop)
+    }
+
+    async fn answer_by_dm(
+        &self,
+        run: &Run<'_>,
+        key: &str,
+        said: &str,
+        drawn: &(dyn Fn(&str) -> Vec<Body> + Sync),
+    ) -> Result<(), JobError> {
+        let asked = match self.audience.name_of(&run.thread.channel).await {
+            Some(name) => replies::asked_in(run.asker.lang, text::visible(&name)),
+            None => replies::asked_elsewhere(run.asker.lang),
+        };
+        let there = self.dm_place(run.asker).await?;
+        self.deliver(&format!("{key}:dm"), &there, &drawn(&format!("{asked}\n\n{said}"))).await.map(drop)
     }
 
     /// A person's direct message.
@@ -617,31 +632,31 @@ impl Turns {
         if !message.in_dm {
             place.only = Some(message.sender.user.clone());
         }
-        self.deliver(&format!("said:{}", message.turn), &place, &text::plain(sentence, &[])).await
+        self.deliver(&format!("said:{}", message.turn), &place, &text::plain(sentence, &[])).await.map(drop)
     }
 
-    async fn deliver(&self, key: &str, place: &Place, bodies: &[Body]) -> Result<(), JobError> {
+    /// What came of the last of the messages.
+    async fn deliver(&self, key: &str, place: &Place, bodies: &[Body]) -> Result<Driven, JobError> {
         let keys: Vec<String> = (0..bodies.len()).map(|i| format!("{key}:{i}")).collect();
         if let ([key], [body]) = (keys.as_slice(), bodies) {
             // Nearly always.
-            self.outbox.say(key, place, body, HOLD).await?;
-            return Ok(());
+            return Ok(self.outbox.say(key, place, body, HOLD).await?);
         }
         let mut tx = self.records.begin().await?;
         for (key, body) in keys.iter().zip(bodies) {
             outbox::want(&mut tx, key, place, body, HOLD).await?;
         }
         tx.commit().await?;
-        let mut waits = false;
+        let mut last = Driven::Settled;
         for key in &keys {
-            if waits {
+            if last == Driven::Later {
                 // Parts come in their order: this one follows as soon as the earlier one is there.
                 self.outbox.release(key).await?;
             } else {
-                waits = self.outbox.drive(key).await? == Driven::Later;
+                last = self.outbox.drive(key).await?;
             }
         }
-        Ok(())
+        Ok(last)
     }
 }
 

@@ -106,9 +106,9 @@ async fn i17_figures_are_shown_where_all_may_see_them_and_else_to_the_asker_with
     let answer = shown(&rig.says(&place, "見つかりました").await);
     assert!(FIGURES.iter().all(|f| answer.contains(f)), "{answer}");
     assert_eq!(rig.workspace.ephemerals(AOKI).len(), 0);
-    for (n, channel) in
-        ["C0KUDO", "C0NODA", "C0ARAI", "C0ISHII", "C0MARKET", "C0SHARED", "C0OPEN"].into_iter().enumerate()
-    {
+    let place = rig.mention(AOKI, "C0OPEN", "0002はどなた？").await;
+    rig.says(&place, "見つかりました").await;
+    for (n, channel) in ["C0KUDO", "C0NODA", "C0ARAI", "C0ISHII", "C0MARKET", "C0SHARED"].into_iter().enumerate() {
         let place = rig.mention(AOKI, channel, "0002はどなた？").await;
         let pointer = shown(&rig.says(&place, "ご本人だけに表示しました").await);
         assert!(pointer.contains("青木 さくら"), "{pointer}");
@@ -250,10 +250,10 @@ async fn i17_rights_are_read_each_time_and_members_are_believed_for_a_while() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn i17_a_public_channel_counts_as_its_members_when_a_setting_says_so_and_group_messages_by_who_is_in_them() {
-    let rig = rig(&[("SALES_CONCIERGE__AUDIENCE__OPEN_PUBLIC", "true")]).await;
+async fn i17_public_channels_can_be_closed_and_group_messages_are_read_by_who_is_in_them() {
+    let rig = rig(&[("SALES_CONCIERGE__AUDIENCE__PUBLIC_CLOSED", "true")]).await;
     let place = rig.mention(AOKI, "C0OPEN", "0002は？").await;
-    rig.says(&place, "見つかりました").await;
+    rig.says(&place, "ご本人だけに表示しました").await;
     for (others, words) in [(&[MORI][..], "見つかりました"), (&[MORI, KUDO][..], "ご本人だけに表示しました")]
     {
         let people: Vec<&str> = [AOKI].iter().chain(others).copied().collect();

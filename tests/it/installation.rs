@@ -40,16 +40,16 @@ async fn after_a_revoked_token_the_bot_is_not_ready_sends_next_to_nothing_and_an
         rig.says(&before, "まだ使える").await;
         rig.settles().await;
         rig.workspace.set_installation(installation);
-        let calls = rig.workspace.calls().len();
-        let mut places: Vec<Place> = Vec::new();
-        for n in 0..6 {
-            places.push(rig.dm(if n % 2 == 0 { AOKI } else { EMMA }, &format!("待っている{n}番")).await);
-        }
+        let mut places: Vec<Place> = vec![rig.dm(AOKI, "待っている0番").await];
         ready(&rig, "503").await;
         ready(&rig, "does not take the bot's token").await;
+        let calls = rig.workspace.calls().len();
+        for n in 1..6 {
+            places.push(rig.dm(if n % 2 == 0 { AOKI } else { EMMA }, &format!("待っている{n}番")).await);
+        }
         tokio::time::sleep(Duration::from_secs(4)).await;
         let made = rig.workspace.calls().len() - calls;
-        assert!((1..=12).contains(&made), "{installation:?}: {made} calls");
+        assert!(made <= 8, "{installation:?}: {made} calls");
         assert!(rig.model.requests().len() <= 7, "turns wait: {}", rig.model.requests().len());
         assert_eq!(rig.log().matches("Slack does not take the bot's token any more").count(), 1);
         assert_eq!(rig.metric("slack_installation_ended", "").await, 1.0);

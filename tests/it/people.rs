@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use axum::body::Bytes;
-use sales_concierge::playground::workspace::Fault;
+use sales_concierge::playground::workspace::{Fault, World};
 use serde_json::{Value, json};
 
 use crate::harness::model::{content, last_words};
 use crate::harness::raw::envelope;
-use crate::harness::{AOKI, EMMA, Place, Rig, Say, shown, texts};
+use crate::harness::{AOKI, EMMA, PATIENCE, Place, Rig, Say, shown, texts};
 
 const MORI: &str = "U0MORI";
 const KUDO: &str = "U0KUDO";
@@ -157,8 +157,10 @@ async fn messages_that_arrive_while_a_turn_runs_follow_in_order_and_each_is_answ
     }
     for (user, words) in [(AOKI, "二番"), (MORI, "三番"), (EMMA, "四番"), (AOKI, "五番")] {
         rig.reply(user, &place, words).await;
+        let arrived = |w: &World| w.deliveries().all(|d| !d.attempts.is_empty()).then_some(());
+        rig.workspace.wait_for(arrived, PATIENCE).await.expect("delivered");
     }
-    rig.says(&place, "五番").await;
+    rig.answer(&place, 5).await;
     rig.settles().await;
     let answers = texts(&rig.bot_messages(&place));
     assert_eq!(answers.len(), 5);
@@ -196,4 +198,22 @@ async fn in_a_group_message_the_bot_answers_mentions_once_and_is_silent_otherwis
     assert_eq!(rig.bot_messages(&place).len(), 2);
     assert!(!rig.model.requests().iter().any(|r| r.to_string().contains("二人の話")));
     assert!(shown(&rig.answer(&place, 1).await).contains("聞きました"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_the_channel_does_not_take_any_more_reaches_its_person_and_is_not_tried_again_and_again() {
+    let rig = echoing().await;
+    for (n, code) in ["not_in_channel", "channel_not_found", "is_archived", "thread_not_found"].into_iter().enumerate()
+    {
+        rig.workspace.misbehave("chat.postMessage", Fault::OkFalse(code.to_owned()), 1);
+        let words = format!("どこへ{n}");
+        let place = rig.mention(AOKI, CHANNEL, &words).await;
+        let dm = crate::harness::raw::dm_of(AOKI);
+        let look =
+            |w: &World| w.messages(&dm).into_iter().find(|m| m.bot_id.is_some() && shown(m).contains(&words)).cloned();
+        let told = rig.workspace.wait_for(look, PATIENCE).await.unwrap_or_else(|| panic!("{code}\n{}", rig.log()));
+        assert!(shown(&told).contains("でのご依頼への回答"), "{}", shown(&told));
+        rig.settles().await;
+        assert_eq!(rig.bot_messages(&place).len(), 0);
+    }
 }

@@ -124,7 +124,7 @@ impl Turns {
         let only = (!message.in_dm).then(|| message.sender.user.clone());
         let place = Place { only, ..place(&message.thread) };
         let key = format!("late:{}", queue::turn_id(&message.thread, &message.ts));
-        self.deliver(&key, &place, &text::plain(&replies::edit_too_late(lang), &[])).await
+        self.deliver(&key, &place, &text::plain(&replies::edit_too_late(lang), &[])).await.map(drop)
     }
 }
 

@@ -117,7 +117,7 @@ impl Turns {
         history::leave(&mut tx, run.thread, &Item::Note { text: note, departments: Vec::new() }).await?;
         tx.commit().await?;
         let bodies = text::plain(&replies::card_not_shown(run.asker.lang), &[]);
-        self.deliver(&format!("withdrawn:{}", ended.id), &place(run.thread), &bodies).await
+        self.deliver(&format!("withdrawn:{}", ended.id), &place(run.thread), &bodies).await.map(drop)
     }
 }
 
