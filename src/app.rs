@@ -35,9 +35,13 @@ use crate::slack::signature::Verifier;
 use crate::slack::socket::{Socket, Times};
 use crate::telemetry;
 use crate::thread::asker::Askers;
+use crate::thread::audience::Audience;
 use crate::thread::click::{self, Clicks};
 use crate::thread::continuation::{self, Continuations};
+use crate::thread::feedback::Opinions;
+use crate::thread::home::{Homes, Opened};
 use crate::thread::press::{Press, Presses};
+use crate::thread::stops::Stops;
 use crate::thread::turn::Turns;
 use crate::thread::{queue, trace, worker};
 use crate::tokens::{Keys, PublicKeys};
@@ -175,6 +179,8 @@ pub struct App {
     duties: Duties,
     recovery: Option<Recovery>,
     pressed: UnboundedReceiver<Press>,
+    homes: Homes,
+    opened: UnboundedReceiver<Opened>,
     wake_worker: Arc<Notify>,
     worker: worker::Settings,
 }
@@ -197,7 +203,8 @@ impl App {
         };
         let token = config.slack.bot_token.clone().unwrap_or_else(|| Secret::new(""));
         let slack = Client::new(&config.slack.api_url, token, Duration::from_millis(config.slack.timeout_ms))
-            .context("the Slack client cannot be made")?;
+            .context("the Slack client cannot be made")?
+            .paced(config.slack.posts_per_minute);
         let server = sales_server(config, dir, &keys.public)?;
         // Side by side: a child takes longest, and needs only that the records are there.
         let server = Mcp::connect(server, keys.caller.clone(), clock.clone());
@@ -224,8 +231,19 @@ impl App {
         let (reader, reader_clock) = (slack.clone(), clock.clone());
         let outbox = Outbox::new(records.clone(), slack.clone());
         let askers = Arc::new(Askers::new(records.clone(), slack.clone(), clock.clone(), config.company));
+        let audience = Audience::new(
+            records.clone(),
+            slack.clone(),
+            Arc::clone(&askers),
+            config.policy.clone(),
+            me.user.clone(),
+            config.audience.clone(),
+        );
+        let installation = Arc::clone(slack.installation());
         let lease = Duration::from_millis(config.duties.continuation_lease_ms.max(1));
         let continuations = Continuations::new(records.clone(), lease).context("no random bytes")?;
+        let stops = Stops::new(records.clone(), clock.clone());
+        let homes = Homes::new(slack.clone(), outbox.clone(), Arc::clone(&askers), config.policy.clone());
         let turns = Arc::new(Turns::new(
             records.clone(),
             work.clone(),
@@ -233,7 +251,10 @@ impl App {
             outbox.clone(),
             Agent::new(model, Arc::clone(&mcp), config.policy.clone(), config.limits.clone(), calls),
             Arc::clone(&askers),
+            audience,
+            me.clone(),
             continuations.clone(),
+            stops.clone(),
             config.turn.clone(),
             Duration::from_secs(config.proposals.expiry_s),
         ));
@@ -256,16 +277,21 @@ impl App {
         }
         let wake_worker = Arc::new(Notify::new());
         let (handed, pressed) = unbounded_channel();
+        let (opening, opened) = unbounded_channel();
         let secrets = [&config.slack.signing_secret, &config.slack.former_signing_secret];
         let edge = Arc::new(Edge {
             verifier: Verifier::new(secrets.into_iter().flatten().cloned().collect()),
             me,
+            installation,
             work: work.clone(),
             presses: Presses::new(records.clone()),
             records: records.clone(),
             clock,
             wake_worker: Arc::clone(&wake_worker),
             pressed: handed,
+            stops,
+            opinions: Opinions::new(records.clone()),
+            opened: opening,
             socket,
         });
         let recovery = match &work {
@@ -304,6 +330,8 @@ impl App {
             duties,
             recovery,
             pressed,
+            homes,
+            opened,
             wake_worker,
             worker: config.worker.clone(),
         })
@@ -339,6 +367,7 @@ impl App {
         let worker =
             tokio::spawn(worker::run(self.work.clone(), self.turns, self.wake_worker, stop.clone(), self.worker));
         let duties = tokio::spawn(self.duties.run(self.pressed, stop.clone()));
+        let homes = tokio::spawn(self.homes.run(self.opened, stop.clone()));
         let upkeep = tokio::spawn(telemetry::upkeep());
         if let Work::Redis(redis) = &self.work {
             let (redis, wake, stop) = (redis.clone(), wake_worker, stop.clone());
@@ -365,7 +394,7 @@ impl App {
         if let Some(sockets) = sockets {
             let _ = tokio::time::timeout(DRAIN, sockets).await;
         }
-        let ended = tokio::time::timeout(DRAIN, async { tokio::join!(worker, duties) }).await;
+        let ended = tokio::time::timeout(DRAIN, async { tokio::join!(worker, duties, homes) }).await;
         if ended.is_err() {
             tracing::warn!("work was still running at the end; it goes on at the next start");
         }

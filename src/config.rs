@@ -40,6 +40,8 @@ pub struct Config {
     pub limits: agent::Limits,
     /// Role → tools.
     pub policy: policy::Table,
+    /// Where figures may be shown.
+    pub audience: thread::audience::Settings,
     /// Turns.
     pub turn: thread::turn::Settings,
     /// Workers.
@@ -90,6 +92,9 @@ pub struct Slack {
     pub former_signing_secret: Option<Secret>,
     /// How long one Web API call may take, in milliseconds.
     pub timeout_ms: u64,
+    /// Messages posted into one conversation in a minute, apart from short bursts; Slack takes about one a second. 0: any
+    /// number.
+    pub posts_per_minute: u32,
     /// Deliveries come over sockets that the bot opens, not over HTTP.
     pub socket_mode: bool,
     /// `xapp-…`, for Socket Mode.
@@ -108,6 +113,7 @@ impl Default for Slack {
             signing_secret: None,
             former_signing_secret: None,
             timeout_ms: 10_000,
+            posts_per_minute: 60,
             socket_mode: false,
             app_token: None,
             socket_connect_ms: 10_000,
@@ -306,6 +312,7 @@ impl Config {
             model: sections.take("model"),
             limits: sections.take("limits"),
             policy: sections.take("policy"),
+            audience: sections.take("audience"),
             turn: sections.take("turn"),
             worker: sections.take("worker"),
             duties: sections.take("duties"),

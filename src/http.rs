@@ -19,11 +19,15 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::domain::{Clock, ThreadKey};
 use crate::records::{self, Records};
 use crate::slack::inbound::{self, ChannelKind, Inbound, Interaction, Me};
+use crate::slack::installation::Installation;
 use crate::slack::signature::{SIGNATURE_HEADER, SignatureError, TIMESTAMP_HEADER, VerifiedBody, Verifier};
 use crate::slack::socket::{Delivery, NotStored, Socket};
+use crate::thread::feedback::Opinions;
+use crate::thread::home::Opened;
 use crate::thread::press::{self, Press, Presses};
-use crate::thread::queue::{self, Job, MessageJob, Pushed};
+use crate::thread::queue::{self, Change, Job, MessageJob, Pushed};
 use crate::thread::rebuilt;
+use crate::thread::stops::Stops;
 use crate::work::{self, Work};
 
 /// Slack's own payloads stay far below this.
@@ -38,6 +42,8 @@ pub struct Edge {
     pub verifier: Verifier,
     /// Who the bot is.
     pub me: Me,
+    /// Whether Slack still takes the bot's token.
+    pub installation: Arc<Installation>,
     /// Where jobs go.
     pub work: Work,
     /// Where presses go.
@@ -50,6 +56,12 @@ pub struct Edge {
     pub wake_worker: Arc<Notify>,
     /// Where a new press is carried out.
     pub pressed: UnboundedSender<Press>,
+    /// Where presses of the Stop button go.
+    pub stops: Stops,
+    /// Where opinions of answers go.
+    pub opinions: Opinions,
+    /// Where people who open the bot's messages are greeted.
+    pub opened: UnboundedSender<Opened>,
     /// Where deliveries come from, if not over HTTP.
     pub socket: Option<Socket>,
 }
@@ -83,7 +95,34 @@ pub async fn accept(edge: &Edge, body: &VerifiedBody) -> Result<(Outcome, String
         Inbound::Message(message) => {
             bounded(store_message(edge, message)).await.map(|outcome| (outcome, String::new()))
         }
-        Inbound::HomeOpened { .. } => Ok(("home_opened", String::new())),
+        Inbound::HomeOpened { who, channel, tab } => {
+            if tab == "messages" {
+                // Nothing is promised: whoever is not greeted now is greeted the next time.
+                let _ = edge.opened.send(Opened { who, channel });
+            }
+            Ok(("home_opened", String::new()))
+        }
+        Inbound::Stopped { who, thread, ts } => {
+            bounded(edge.stops.store(&thread, &who, &ts)).await.map(|()| ("stopped", String::new()))
+        }
+        Inbound::Edited { message, at } => {
+            let change = Change::Edited { at };
+            bounded(store_change(edge, message, change)).await.map(|outcome| (outcome, String::new()))
+        }
+        Inbound::Deleted(message) => {
+            bounded(store_change(edge, message, Change::Deleted)).await.map(|outcome| (outcome, String::new()))
+        }
+        Inbound::Ended(why) => {
+            edge.installation.end(why);
+            Ok((why, String::new()))
+        }
+        Inbound::RateLimited => {
+            tracing::error!(
+                "Slack drops events of this minute: more than 30,000 in one. People whose message was dropped have to \
+                 send it again; find out which channels are that busy, and take the bot out of them"
+            );
+            Ok(("app_rate_limited", String::new()))
+        }
         Inbound::Ignored(reason) => {
             tracing::debug!(reason, "event ignored");
             Ok(("ignored", String::new()))
@@ -111,6 +150,7 @@ pub async fn accept_interaction(edge: &Edge, body: &VerifiedBody) -> Result<Outc
             }
             Ok("pressed")
         }
+        Interaction::Feedback(feedback) => bounded(edge.opinions.store(&feedback)).await.map(|()| "feedback"),
         Interaction::Ignored(reason) => {
             tracing::debug!(reason, "interaction ignored");
             Ok("ignored")
@@ -157,18 +197,47 @@ pub(crate) async fn store_message(edge: &Edge, message: inbound::Message) -> Res
     if !addressed && (message.thread_ts.is_none() || message.mentions_others || !takes_part(edge, &thread).await?) {
         return Ok("not_addressed");
     }
-    let job = Job::Message(MessageJob {
-        turn: queue::turn_id(&thread, &message.ts),
+    let event_id = message.event_id.clone();
+    fail::fail_point!("http::event");
+    push(edge, job(message, thread, addressed, None), event_id.as_deref()).await
+}
+
+/// Of a message that was taken in before, or is addressed to the bot only as it is now.
+async fn store_change(edge: &Edge, message: inbound::Message, change: Change) -> Result<Outcome, work::Error> {
+    let thread = ThreadKey::of(&message.team, &message.channel, &message.ts, message.thread_ts.as_ref());
+    let addressed = message.channel_kind == ChannelKind::Dm || message.mentions_me;
+    let seen = queue::seen(&edge.work, &thread, &message.ts).await?;
+    if !seen && (!addressed || change == Change::Deleted) {
+        return Ok("not_addressed");
+    }
+    if !seen {
+        // Its first version may be on its way still, and would be answered after the one that replaces it.
+        queue::see(&edge.work, &thread, &message.ts).await?;
+    }
+    let event_id = message.event_id.clone();
+    push(edge, job(message, thread, addressed, Some(change)), event_id.as_deref()).await
+}
+
+fn job(message: inbound::Message, thread: ThreadKey, addressed: bool, change: Option<Change>) -> Job {
+    Job::Message(MessageJob {
+        turn: match &change {
+            Some(Change::Edited { at }) => queue::edited_turn_id(&thread, &message.ts, at),
+            Some(Change::Deleted) | None => queue::turn_id(&thread, &message.ts),
+        },
         thread,
         sender: message.sender,
-        in_dm,
+        in_dm: message.channel_kind == ChannelKind::Dm,
         text: message.text,
         ts: message.ts,
         is_ext_shared: message.is_ext_shared,
         addressed,
-    });
-    fail::fail_point!("http::event");
-    Ok(match queue::push(&edge.work, &job, message.event_id.as_deref()).await? {
+        has_files: message.has_files,
+        change,
+    })
+}
+
+async fn push(edge: &Edge, job: Job, event_id: Option<&str>) -> Result<Outcome, work::Error> {
+    Ok(match queue::push(&edge.work, &job, event_id).await? {
         Pushed::New => {
             fail::fail_point!("http::stored");
             edge.wake_worker.notify_one();
@@ -242,6 +311,10 @@ async fn ready(State(edge): State<Arc<Edge>>) -> Response {
         records::query("SELECT 1").execute(edge.records.read()).await?;
         queue::depth(&edge.work).await
     };
+    if let Some(why) = edge.installation.ended() {
+        return (StatusCode::SERVICE_UNAVAILABLE, format!("Slack does not take the bot's token: {why}"))
+            .into_response();
+    }
     match bounded(stores).await {
         Ok(_) if edge.socket.as_ref().is_some_and(|socket| !socket.is_open()) => {
             (StatusCode::SERVICE_UNAVAILABLE, "no socket to Slack").into_response()

@@ -8,12 +8,11 @@
 //! lost and cannot find it by its metadata. An ephemeral message cannot be looked up: after an unclear outcome it is
 //! posted again, since a private note seen twice is harmless and one never seen is silence. What Slack refuses for good
 //! is given up, logged and counted; trouble that passes is waited out for about a day. What is learned of one version
-//! says nothing about a newer wish: that one is sent.
+//! says nothing about a newer wish: that one is sent. The parts of an answer (`…:0`, `…:1`) are posted in their order.
 
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
-use serde_json::Value;
 
 use crate::domain::{ChannelId, MessageTs, UserId};
 use crate::records::{self, Db, Records, Row};
@@ -170,7 +169,8 @@ impl Outbox {
         }
     }
 
-    /// One attempt with a row whose lease is held. `None`: a newer wish came in meanwhile.
+    /// One attempt with a row whose lease is held. `None`: there is something else to send, a newer wish or a simpler form
+    /// of what was refused.
     async fn attempt(&self, mut row: Message) -> Result<Option<Driven>, sqlx::Error> {
         let sent = self.send(&mut row).await;
         fail::fail_point!("outbox::told");
@@ -178,7 +178,7 @@ impl Outbox {
             Ok(ts) => Ok(self.sent(&row, ts.as_ref()).await?.then_some(Driven::Settled)),
             Err(Unsent::Lost) => Ok(Some(Driven::Settled)),
             Err(Unsent::Store(error)) => Err(error),
-            Err(Unsent::Slack(error)) => self.failed(&row, error).await.map(Some),
+            Err(Unsent::Slack(error)) => self.failed(&row, error).await,
         }
     }
 
@@ -189,13 +189,40 @@ impl Outbox {
                     begun = CASE WHEN posted_ts IS NULL THEN begun + 1 ELSE begun END
              WHERE key = $1 AND sent_version < version AND given_up IS NULL
                AND lease_until <= now_ms()
+               AND NOT EXISTS (SELECT 1 FROM outbox AS earlier
+                               WHERE earlier.key = $3 AND earlier.posted_ts IS NULL AND earlier.given_up IS NULL
+                                 AND earlier.sent_version < earlier.version)
              RETURNING key, channel, thread_ts, \"user\", body, version, posted_ts, lease_until, begun, attempts",
         )
         .bind(key)
         .bind(self.lease())
+        .bind(earlier_part(key))
         .fetch_optional(self.records.quick())
         .await?;
         row.as_ref().map(read).transpose()
+    }
+
+    /// Whether there is such a message, sent or not.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn has(&self, key: &str) -> Result<bool, sqlx::Error> {
+        let found = records::query("SELECT key FROM outbox WHERE key = $1").bind(key);
+        Ok(found.fetch_optional(self.records.read()).await?.is_some())
+    }
+
+    /// The background sender need not wait for the hold's end: whoever held the message is done with it.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn release(&self, key: &str) -> Result<(), sqlx::Error> {
+        records::query(
+            "UPDATE outbox SET due_at = now_ms() WHERE key = $1 AND sent_version < version AND due_at > now_ms()",
+        )
+        .bind(key)
+        .execute(self.records.quick())
+        .await
+        .map(drop)
     }
 
     /// In milliseconds: longer than any one call takes, with room for the store.
@@ -227,11 +254,8 @@ impl Outbox {
             self.slack.update(&row.place.channel, ts, &row.body).await?;
             return Ok(Some(ts.clone()));
         }
-        // Everything we post stands in a thread; what stood in none could not be looked up.
-        if row.uncertain
-            && let Some(thread) = &row.place.thread
-        {
-            let found = self.slack.find_by_outbox_key(&row.place.channel, thread, &row.key).await?;
+        if row.uncertain {
+            let found = self.slack.find_by_outbox_key(&row.place.channel, row.place.thread.as_ref(), &row.key).await?;
             self.renew(row).await?;
             if let Some(ts) = found {
                 self.slack.update(&row.place.channel, &ts, &row.body).await?;
@@ -259,33 +283,49 @@ impl Outbox {
         Ok(version.is_none_or(|version| version <= row.version))
     }
 
-    async fn failed(&self, row: &Message, error: SlackError) -> Result<Driven, sqlx::Error> {
+    async fn failed(&self, row: &Message, error: SlackError) -> Result<Option<Driven>, sqlx::Error> {
         let reason = error.to_string();
-        match error {
+        let driven = match error {
+            SlackError::Paused { after } => return self.paused(row, after).await.map(Some),
             SlackError::RateLimited { after } => self.later(row, after, true, MAX_ATTEMPTS_OUTAGE).await,
             SlackError::Unreachable(_) => self.later(row, pause(row.attempts), true, MAX_ATTEMPTS_OUTAGE).await,
             SlackError::Uncertain(_) => self.later(row, pause(row.attempts), false, MAX_ATTEMPTS_OUTAGE).await,
             SlackError::Rejected { error, .. } => match verdict(&error) {
-                Verdict::TextOnly if row.body.blocks != Value::Null => self.text_only(row).await,
+                Verdict::TooMuch => match text::fallback(&row.body) {
+                    Some(simpler) => return self.simplify(row, &simpler, &error).await.map(|()| None),
+                    None => self.give_up(row, &error).await,
+                },
                 // Ours no longer: a person or an admin deleted it. The next wish posts a new one.
                 Verdict::Gone if row.posted_ts.is_some() => self.repost(row).await,
                 // Found by its key and deleted since: the next look finds nothing.
                 Verdict::Gone | Verdict::Unknown => self.later(row, pause(row.attempts), true, MAX_ATTEMPTS).await,
                 Verdict::Retry => self.later(row, pause(row.attempts), true, MAX_ATTEMPTS_OUTAGE).await,
-                Verdict::TextOnly | Verdict::GiveUp => self.give_up(row, &error).await,
+                Verdict::GiveUp => self.give_up(row, &error).await,
             },
+        }?;
+        // What is given up is logged where that is decided.
+        if driven == Driven::Later {
+            tracing::warn!(outbox.key = row.key, outbox.attempts = row.attempts, reason, "message not delivered yet");
         }
-        .inspect(|driven| {
-            // What is given up is logged where that is decided.
-            if *driven == Driven::Later {
-                tracing::warn!(
-                    outbox.key = row.key,
-                    outbox.attempts = row.attempts,
-                    reason,
-                    "message not delivered yet"
-                );
-            }
-        })
+        Ok(Some(driven))
+    }
+
+    /// Nothing was sent, so this was no attempt: whoever waits for their turn is not given up for it.
+    async fn paused(&self, row: &Message, pause: Duration) -> Result<Driven, sqlx::Error> {
+        records::query(
+            "UPDATE outbox SET lease_until = 0, begun = CASE WHEN begun > 0 THEN begun - 1 ELSE 0 END,
+                    attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END,
+                    due_at = CASE WHEN version = $4 THEN now_ms() + $2 ELSE due_at END
+             WHERE key = $1 AND lease_until = $3",
+        )
+        .bind(&row.key)
+        .bind(i64::try_from(pause.as_millis()).unwrap_or(i64::MAX))
+        .bind(row.lease)
+        .bind(row.version)
+        .execute(self.records.quick())
+        .await?;
+        tracing::debug!(outbox.key = row.key, "message waits for its turn");
+        Ok(Driven::Later)
     }
 
     async fn later(&self, row: &Message, pause: Duration, certain: bool, limit: i64) -> Result<Driven, sqlx::Error> {
@@ -307,9 +347,10 @@ impl Outbox {
         Ok(Driven::Later)
     }
 
-    /// Slack would not have the blocks: the same words as plain text, once. A newer wish has blocks of its own.
-    async fn text_only(&self, row: &Message) -> Result<Driven, sqlx::Error> {
-        let body = serde_json::to_string(&text::fallback(&row.body)).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
+    /// Slack would not have the message as it is: a simpler form. A newer wish has a form of its own.
+    async fn simplify(&self, row: &Message, simpler: &Body, error: &str) -> Result<(), sqlx::Error> {
+        tracing::warn!(outbox.key = row.key, error, "message refused as it is; a simpler form is sent");
+        let body = serde_json::to_string(simpler).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
         records::query(
             "UPDATE outbox SET lease_until = 0, begun = CASE WHEN begun = 1 THEN 0 ELSE begun END, due_at = 0,
                     body = CASE WHEN version = $4 THEN $2 ELSE body END
@@ -320,8 +361,8 @@ impl Outbox {
         .bind(row.lease)
         .bind(row.version)
         .execute(self.records.quick())
-        .await?;
-        Ok(Driven::Later)
+        .await
+        .map(drop)
     }
 
     /// The message is gone for every version, but only the one that this writer wanted to change.
@@ -385,8 +426,8 @@ impl From<SlackError> for Unsent {
 /// What to do after Slack said `ok: false`.
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
-    /// The blocks are at fault; text alone may pass.
-    TextOnly,
+    /// The blocks or the text are at fault; a simpler form may pass.
+    TooMuch,
     /// The message to update is gone.
     Gone,
     /// The message is not at fault: Slack, the token, or something on the way. It passes, or an admin repairs it.
@@ -406,7 +447,8 @@ fn verdict(error: &str) -> Verdict {
         | "only_one_table_allowed"
         | "msg_too_long"
         | "block_mismatch"
-        | "markdown_text_conflict" => Verdict::TextOnly,
+        | "no_text"
+        | "markdown_text_conflict" => Verdict::TooMuch,
         "message_not_found" => Verdict::Gone,
         "fatal_error"
         | "internal_error"
@@ -441,7 +483,6 @@ fn verdict(error: &str) -> Verdict {
         | "messages_tab_disabled"
         | "cant_update_message"
         | "edit_window_closed"
-        | "no_text"
         | "team_not_found"
         | "user_not_found"
         | "invalid_metadata_format"
@@ -453,6 +494,13 @@ fn verdict(error: &str) -> Verdict {
         _ if error.starts_with("restricted_action") || error.starts_with("slack_connect_") => Verdict::GiveUp,
         _ => Verdict::Unknown,
     }
+}
+
+/// The part that is posted before this one: keys of parts are `kind:what:number`.
+fn earlier_part(key: &str) -> Option<String> {
+    let (head, number) = key.rsplit_once(':').filter(|(head, _)| head.contains(':'))?;
+    let number: u32 = number.parse().ok()?;
+    Some(format!("{head}:{}", number.checked_sub(1)?))
 }
 
 fn pause(attempts: i64) -> Duration {

@@ -41,6 +41,11 @@ pub fn kind(tool: &str) -> Option<Kind> {
     TOOLS.iter().find(|(name, _)| *name == tool).map(|(_, kind)| *kind)
 }
 
+/// The tools that change nothing.
+pub fn reads() -> impl Iterator<Item = &'static str> {
+    TOOLS.iter().filter(|(_, kind)| *kind == Kind::Read).map(|(name, _)| *name)
+}
+
 /// Role → tools. A role without a row may call nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]

@@ -20,8 +20,10 @@ use crate::domain::{Grounds, Lang, Person, Proposal, ProposalId, ProposalState, 
 use crate::records::{self, Db, Records, Row, Tx, now_ms};
 use crate::tokens;
 
+mod retraction;
 mod row;
 
+pub use retraction::{Retraction, of_message, retract, retracted_by};
 pub(crate) use row::columns;
 use row::{corrupt, read};
 

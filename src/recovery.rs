@@ -175,7 +175,7 @@ impl Recovery {
                     Err(error) => {
                         tries += 1;
                         let wait = match &error {
-                            SlackError::RateLimited { after } => *after,
+                            SlackError::RateLimited { after } | SlackError::Paused { after } => *after,
                             SlackError::Uncertain(_) | SlackError::Unreachable(_) => Duration::from_secs(1),
                             SlackError::Rejected { .. } => break None,
                         };

@@ -234,7 +234,35 @@ CREATE TABLE amount_limits (
     limit_yen  bigint NOT NULL CHECK (limit_yen >= 0)
 );
 
-GRANT SELECT, INSERT ON proposals, clicks, outbox, history_events, continuations TO sales_concierge_bot;
+-- A person pressed Stop in a conversation: what was begun for them there before it ends.
+CREATE TABLE stops (
+    team      text COLLATE "C" NOT NULL,
+    channel   text COLLATE "C" NOT NULL,
+    root      text COLLATE "C" NOT NULL,
+    user_team text COLLATE "C" NOT NULL,
+    "user"    text COLLATE "C" NOT NULL,
+    -- Slack's time of the press
+    ts        text COLLATE "C" NOT NULL,
+    stored_at bigint NOT NULL,
+    PRIMARY KEY (team, channel, root, user_team, "user")
+);
+
+-- What people think of an answer: the last press of each counts.
+CREATE TABLE feedback (
+    turn       text COLLATE "C" NOT NULL,
+    team       text COLLATE "C" NOT NULL,
+    "user"     text COLLATE "C" NOT NULL,
+    verdict    text NOT NULL CHECK (verdict IN ('good', 'bad')),
+    channel    text COLLATE "C" NOT NULL,
+    message_ts text COLLATE "C" NOT NULL,
+    given_at   bigint NOT NULL,
+    PRIMARY KEY (turn, team, "user")
+);
+
+GRANT SELECT, INSERT ON proposals, clicks, outbox, history_events, continuations, stops, feedback
+    TO sales_concierge_bot;
+GRANT UPDATE (ts, stored_at), DELETE ON stops TO sales_concierge_bot;
+GRANT UPDATE (verdict, channel, message_ts, given_at) ON feedback TO sales_concierge_bot;
 -- Nothing that a card showed.
 GRANT UPDATE (state, expires_at, epoch, claim_until, claim_click, decided_team, decided_user, decided_at, settled_at,
               result, failure, superseded_by, trouble, tries) ON proposals TO sales_concierge_bot;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use tokio::time::Instant;
 
 use crate::domain::Lang;
-use crate::words::replies;
+use crate::words::{replies, surface};
 
 /// The bounds of a turn, from the settings.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -113,10 +113,12 @@ pub enum Stop {
     ModelNonsense,
     /// The tools' server cannot be reached.
     ToolsUnavailable,
+    /// The person pressed Stop.
+    Person,
 }
 
 impl Stop {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::ToolCalls,
         Self::Rounds,
         Self::RoundsInARow,
@@ -130,6 +132,7 @@ impl Stop {
         Self::ModelRefused,
         Self::ModelNonsense,
         Self::ToolsUnavailable,
+        Self::Person,
     ];
 
     /// The sentence for the person.
@@ -148,6 +151,7 @@ impl Stop {
             Self::ModelRefused => replies::model_refused(lang),
             Self::ModelNonsense => replies::model_nonsense(lang),
             Self::ToolsUnavailable => replies::tools_unavailable(lang),
+            Self::Person => surface::stopped(lang),
         }
     }
 
@@ -172,6 +176,7 @@ impl Stop {
             Self::ModelRefused => "model_refused",
             Self::ModelNonsense => "model_nonsense",
             Self::ToolsUnavailable => "tools_unavailable",
+            Self::Person => "person",
         }
     }
 }

@@ -31,7 +31,7 @@ mod tests;
 mod uses;
 
 pub use heard::{Heard, Spoken};
-pub use items::Item;
+pub use items::{Item, Overheard};
 pub use limits::{Budget, Limits, Stop};
 pub use model::{AskedCall, Message, Model, ModelError, ModelReply, ModelRequest, Usage};
 pub use session::{Decided, Session};

@@ -85,7 +85,7 @@ impl Table {
 pub(super) const DERIVED: [&str; 2] = ["sales_daily", "customer_grams"];
 
 /// All of them, those that others refer to first.
-pub(super) static TABLES: [Table; 12] = [
+pub(super) static TABLES: [Table; 14] = [
     Table::new(
         "staff",
         &["team", "user"],
@@ -224,6 +224,32 @@ pub(super) static TABLES: [Table; 12] = [
             ("taken_by", Text),
             ("taken_until", Integer),
             ("epoch", Integer),
+        ],
+    ),
+    Table::new(
+        "stops",
+        &["team", "channel", "root", "user_team", "user"],
+        &[
+            ("team", Text),
+            ("channel", Text),
+            ("root", Text),
+            ("user_team", Text),
+            ("user", Text),
+            ("ts", Text),
+            ("stored_at", Integer),
+        ],
+    ),
+    Table::new(
+        "feedback",
+        &["turn", "team", "user"],
+        &[
+            ("turn", Text),
+            ("team", Text),
+            ("user", Text),
+            ("verdict", Text),
+            ("channel", Text),
+            ("message_ts", Text),
+            ("given_at", Integer),
         ],
     ),
     Table::new(

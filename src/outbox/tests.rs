@@ -5,7 +5,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::domain::Secret;
@@ -179,8 +179,11 @@ async fn a_wish_that_comes_in_while_an_older_one_is_refused_is_sent_as_it_was_wi
         let desk = Desk::new(engine, SECOND).await;
         desk.wants(&body("card")).await;
         desk.refuses(error, Some(body("receipt")));
-        assert_eq!(desk.drive().await, Driven::Later, "{error}");
-        assert_eq!(due(&desk.records).await.unwrap(), [KEY], "{error}: due at once");
+        // What can be sent in a simpler form is not put off.
+        if error != "invalid_blocks" {
+            assert_eq!(desk.drive().await, Driven::Later, "{error}");
+            assert_eq!(due(&desk.records).await.unwrap(), [KEY], "{error}: due at once");
+        }
         assert_eq!(desk.drive().await, Driven::Settled, "{error}");
         let calls = desk.calls.lock().unwrap();
         assert_eq!(
@@ -219,9 +222,94 @@ async fn a_writer_that_was_overtaken_neither_takes_back_what_was_told_nor_ends_t
     let holder = desk.outbox.begin(KEY).await.unwrap().unwrap();
     assert!(matches!(desk.outbox.renew(&mut overtaken).await, Err(Unsent::Lost)));
     desk.outbox.give_up(&overtaken, "channel_not_found").await.unwrap();
-    desk.outbox.text_only(&overtaken).await.unwrap();
+    desk.outbox.simplify(&overtaken, &body("simpler"), "invalid_blocks").await.unwrap();
+    desk.outbox.paused(&overtaken, SECOND).await.unwrap();
     desk.outbox.later(&overtaken, SECOND, true, MAX_ATTEMPTS).await.unwrap();
     assert_eq!(desk.number("SELECT lease_until FROM outbox WHERE given_up IS NULL").await, holder.lease);
+}
+}
+
+on_both_engines! {
+async fn what_slack_will_not_show_is_sent_in_simpler_forms_and_then_given_up(engine) {
+    for error in ["invalid_blocks", "msg_blocks_too_long", "msg_too_long", "no_text"] {
+        let desk = Desk::new(engine, SECOND).await;
+        desk.wants(&body("a long answer")).await;
+        desk.refuses(error, None);
+        desk.refuses("msg_too_long", None);
+        assert_eq!(desk.drive().await, Driven::Settled, "{error}");
+        let forms: Vec<(String, bool)> = desk.calls.lock().unwrap().iter()
+            .map(|(_, args)| (args["text"].as_str().unwrap().chars().take(12).collect::<String>(), args["blocks"].is_array()))
+            .collect();
+        let form = |text: &str, has_blocks| (text.to_owned(), has_blocks);
+        assert_eq!(forms, [form("a long answe", true), form("a long answe", false), form("I could not ", false)]);
+
+        let desk = Desk::new(engine, SECOND).await;
+        desk.wants(&body("a long answer")).await;
+        (0..3).for_each(|_| desk.refuses(error, None));
+        assert_eq!(desk.drive().await, Driven::GivenUp, "{error}: no loop");
+        assert_eq!(desk.told().len(), 3, "{error}");
+    }
+}
+}
+
+on_both_engines! {
+async fn a_card_that_is_refused_keeps_its_buttons_or_is_given_up(engine) {
+    let desk = Desk::new(engine, SECOND).await;
+    let mut card = body("card");
+    card.blocks.as_array_mut().unwrap().extend([
+        json!({ "type": "divider" }),
+        json!({ "type": "actions", "elements": [{ "type": "button", "action_id": "proposal_confirm" }] }),
+    ]);
+    desk.wants(&card).await;
+    desk.refuses("invalid_blocks", None);
+    desk.refuses("invalid_blocks", None);
+    assert_eq!(desk.drive().await, Driven::GivenUp);
+    let calls = desk.calls.lock().unwrap();
+    assert_eq!(calls.len(), 2);
+    assert!(calls.iter().all(|(_, args)| args["blocks"].to_string().contains("proposal_confirm")));
+}
+}
+
+on_both_engines! {
+async fn parts_are_posted_in_their_order_whatever_holds_the_first_up(engine) {
+    let desk = Desk::new(engine, SECOND).await;
+    let place = Place { channel: ChannelId::new("C1"), thread: Some(MessageTs::new("1.0")), only: None };
+    for key in ["reply:T:0", "reply:T:1", "reply:T:2"] {
+        want(desk.records.quick(), key, &place, &body(key), Duration::from_secs(60)).await.unwrap();
+    }
+    desk.answers(429, json!({ "ok": false, "error": "ratelimited" }), None);
+    assert_eq!(desk.outbox.drive("reply:T:0").await.unwrap(), Driven::Later);
+    for key in ["reply:T:1", "reply:T:2"] {
+        assert_eq!(desk.outbox.drive(key).await.unwrap(), Driven::Settled, "not its turn");
+    }
+    desk.outbox.release("reply:T:1").await.unwrap();
+    assert_eq!(due(&desk.records).await.unwrap(), ["reply:T:1"]);
+    // The pause that Slack asked for is over.
+    let outbox = Outbox::new(desk.records.clone(), desk.outbox.slack.clone().paced(0));
+    desk.refuses("channel_not_found", None);
+    assert_eq!(outbox.drive("reply:T:0").await.unwrap(), Driven::GivenUp);
+    for key in ["reply:T:2", "reply:T:1", "reply:T:2"] {
+        outbox.drive(key).await.unwrap();
+    }
+    let post = "chat.postMessage";
+    let all = [(post, "reply:T:0"), (post, "reply:T:0"), (post, "reply:T:1"), (post, "reply:T:2")];
+    assert_eq!(desk.told(), told(&all), "one given up does not hold the others up");
+}
+}
+
+on_both_engines! {
+async fn while_slack_wants_a_pause_nothing_is_sent_and_nothing_counts_as_an_attempt(engine) {
+    let desk = Desk::new(engine, SECOND).await;
+    desk.wants(&body("a")).await;
+    desk.answers(429, json!({ "ok": false, "error": "ratelimited" }), None);
+    assert_eq!(desk.drive().await, Driven::Later);
+    for _ in 0..3 {
+        assert_eq!(desk.drive().await, Driven::Later);
+    }
+    assert_eq!(desk.told().len(), 1);
+    assert_eq!(desk.number("SELECT attempts FROM outbox").await, 1);
+    assert_eq!(desk.number("SELECT begun FROM outbox").await, 0, "nothing may be there");
+    assert!((4_000..=5_000).contains(&desk.number("SELECT due_at - now_ms() FROM outbox").await));
 }
 }
 

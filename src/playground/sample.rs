@@ -58,7 +58,8 @@ pub fn seed() -> Seed {
     };
     let everybody: Vec<&str> = users.iter().map(|u| u.id.as_str()).chain([bot.user.as_str()]).collect();
     let direct: Vec<&str> = rows::<8>(STAFF)
-        .filter(|[_, _, _, _, departments, ..]| departments.contains("直販"))
+        // Whoever lost the rights has left the team's channel.
+        .filter(|[_, _, _, role, departments, ..]| departments.contains("直販") && *role != "revoked")
         .map(|[id, ..]| id)
         .chain([bot.user.as_str()])
         .collect();

@@ -178,6 +178,7 @@ fn title(proposal: &Proposal) -> String {
         ProposalState::Unknown => words::unknown_title(lang),
         ProposalState::Cancelled => by_kind(words::cancelled_add, words::cancelled_cancel),
         ProposalState::Expired => words::expired_title(lang),
+        ProposalState::Superseded if withdrawn(proposal).is_some() => words::withdrawn_title(lang),
         ProposalState::Superseded => words::superseded_title(lang),
     }
 }
@@ -208,7 +209,18 @@ fn notes(card: &Card<'_>) -> Vec<String> {
         ProposalState::Expired => {
             vec![if adds { words::expired_add(lang) } else { words::expired_cancel(lang) }, asked]
         }
-        ProposalState::Superseded => vec![words::superseded(lang), asked],
+        ProposalState::Superseded => {
+            vec![withdrawn(proposal).map_or_else(|| words::superseded(lang), |why| why(lang)), asked]
+        }
+    }
+}
+
+/// Why a card without a successor was taken back.
+fn withdrawn(proposal: &Proposal) -> Option<fn(Lang) -> String> {
+    match proposal.failure.as_deref()? {
+        "message_edited" => Some(words::withdrawn_edited),
+        "message_deleted" => Some(words::withdrawn_deleted),
+        _ => None,
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Calls go through slack-morphism's HTTP client as raw JSON: its typed responses reject shapes that Slack really sends,
 //! and a message that was posted must never look like a failure. A call is never repeated here; whether it may be is
-//! the caller's decision, and [`SlackError`] says what the decision needs.
+//! the caller's decision, and [`SlackError`] says what the decision needs. A call that Slack would refuse for its rate
+//! is not sent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,8 +20,14 @@ use slack_morphism::{SlackApiToken, SlackClient, SlackClientApiCallContext, Slac
 use tracing::Span;
 
 use super::inbound::Me;
-use super::text::Body;
+use super::installation::Installation;
+use super::pace::Pace;
+use super::text::{Body, clamp};
 use crate::domain::{ChannelId, MessageTs, Secret, TeamId, UserId};
+
+mod conversations;
+
+pub use conversations::Conversation;
 
 /// Marks our messages so that a post whose answer was lost can be found again.
 const OUTBOX_EVENT: &str = "sales_concierge_outbox";
@@ -30,6 +37,22 @@ const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(5);
 const PAGE: &str = "200";
 /// See [`PAGE`].
 const MAX_PAGES: usize = 25;
+/// Of a session's title, in UTF-16 units. Slack takes 200; a list of conversations shows fewer.
+const SESSION_TITLE: usize = 80;
+
+/// Whether the bot works in a thread.
+#[derive(Clone, Copy, Debug)]
+pub enum Session<'a> {
+    /// It does.
+    Working {
+        /// For whom.
+        person: &'a UserId,
+        /// What it is about; nothing to leave it to Slack.
+        title: &'a str,
+    },
+    /// It waits for the next message.
+    Idle,
+}
 
 /// How a call failed, by what the caller may do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,6 +60,12 @@ pub enum SlackError {
     /// Not carried out; try again later.
     #[error("Slack asks to wait {} ms", after.as_millis())]
     RateLimited {
+        /// How long.
+        after: Duration,
+    },
+    /// Not even sent, since Slack wants a pause; try again later.
+    #[error("waiting {} ms before Slack is asked again", after.as_millis())]
+    Paused {
         /// How long.
         after: Duration,
     },
@@ -84,6 +113,8 @@ pub struct Client {
     api_url: Arc<str>,
     token: Arc<SlackApiToken>,
     timeout: Duration,
+    pace: Arc<Pace>,
+    installation: Arc<Installation>,
 }
 
 impl Client {
@@ -120,7 +151,20 @@ impl Client {
             api_url: api_url.into(),
             token: Arc::new(SlackApiToken::new(token.reveal().into())),
             timeout,
+            pace: Arc::new(Pace::new(0)),
+            installation: Arc::default(),
         })
+    }
+
+    /// The same with a pace: so many posts a minute into one conversation, 0 for any number.
+    #[must_use]
+    pub fn paced(self, posts_per_minute: u32) -> Self {
+        Self { pace: Arc::new(Pace::new(posts_per_minute)), ..self }
+    }
+
+    /// Whether Slack still takes the token.
+    pub fn installation(&self) -> &Arc<Installation> {
+        &self.installation
     }
 
     /// Calls a method with JSON arguments.
@@ -128,9 +172,13 @@ impl Client {
     /// # Errors
     /// As [`SlackError`] tells.
     pub async fn call(&self, method: &str, args: Value) -> Result<Value, SlackError> {
-        let span = Span::none();
-        let sent = self.http.http_api.connector.http_post::<_, Value>(method, &args, self.context(&span));
-        accepted(self.bounded(sent).await?)
+        let channel = ["channel", "channel_id"].into_iter().find_map(|key| args.get(key)?.as_str());
+        self.at_pace(method, channel, async {
+            let span = Span::none();
+            let sent = self.http.http_api.connector.http_post::<_, Value>(method, &args, self.context(&span));
+            self.answered(sent).await
+        })
+        .await
     }
 
     /// Calls a reading method with query arguments; those do not take JSON.
@@ -138,10 +186,29 @@ impl Client {
     /// # Errors
     /// As [`SlackError`] tells.
     pub async fn get(&self, method: &str, args: &[(&str, &str)]) -> Result<Value, SlackError> {
-        let span = Span::none();
-        let args: Vec<(&str, Option<&str>)> = args.iter().map(|(k, v)| (*k, Some(*v))).collect();
-        let sent = self.http.http_api.connector.http_get::<Value, _, _>(method, &args, self.context(&span));
-        accepted(self.bounded(sent).await?)
+        // Slack counts readings by method alone.
+        self.at_pace(method, None, async {
+            let span = Span::none();
+            let args: Vec<(&str, Option<&str>)> = args.iter().map(|(k, v)| (*k, Some(*v))).collect();
+            let sent = self.http.http_api.connector.http_get::<Value, _, _>(method, &args, self.context(&span));
+            self.answered(sent).await
+        })
+        .await
+    }
+
+    async fn at_pace(
+        &self,
+        method: &str,
+        channel: Option<&str>,
+        sent: impl Future<Output = Result<Value, SlackError>>,
+    ) -> Result<Value, SlackError> {
+        self.pace.check(method, channel).map_err(|after| SlackError::Paused { after })?;
+        let answer = sent.await;
+        if let Err(SlackError::RateLimited { after }) = &answer {
+            metrics::counter!("slack_rate_limited_total", "method" => method.to_owned()).increment(1);
+            self.pace.refused(method, channel, *after);
+        }
+        answer
     }
 
     /// What bounds each call.
@@ -156,6 +223,16 @@ impl Client {
             tracing_span: span,
             is_sensitive_url: false,
         }
+    }
+
+    /// A call that is not made where it could only be refused, and whose answer tells whether it would be.
+    async fn answered(&self, call: impl Future<Output = Result<Value, SlackClientError>>) -> Result<Value, SlackError> {
+        if let Err(error) = self.installation.allows(tokio::time::Instant::now()) {
+            return Err(SlackError::Rejected { error, messages: Vec::new() });
+        }
+        let answer = self.bounded(call).await.and_then(accepted);
+        self.installation.learn(&answer);
+        answer
     }
 
     async fn bounded(&self, call: impl Future<Output = Result<Value, SlackClientError>>) -> Result<Value, SlackError> {
@@ -275,7 +352,7 @@ impl Client {
         self.call("chat.postEphemeral", Value::Object(args)).await.map(drop)
     }
 
-    /// Finds the message that was posted with this outbox key in a thread.
+    /// Finds the message that was posted with this outbox key in a thread, or in none.
     ///
     /// # Errors
     /// As [`SlackError`] tells; `Uncertain` when the thread is too long to be read to its end, so that "not there" is
@@ -283,9 +360,10 @@ impl Client {
     pub async fn find_by_outbox_key(
         &self,
         channel: &ChannelId,
-        thread_ts: &MessageTs,
+        thread_ts: Option<&MessageTs>,
         key: &str,
     ) -> Result<Option<MessageTs>, SlackError> {
+        let Some(thread_ts) = thread_ts else { return self.find_at_the_top(channel, key).await };
         let mut cursor = String::new();
         for _ in 0..MAX_PAGES {
             let mut args = vec![
@@ -301,8 +379,7 @@ impl Client {
             let Some(messages) = answer.get("messages").and_then(Value::as_array) else {
                 return Err(SlackError::Uncertain("the answer has no messages".into()));
             };
-            let ours = messages.iter().find(|m| outbox_key(m) == Some(key));
-            if let Some(ts) = ours.and_then(|m| string(m, "/ts")) {
+            if let Some(ts) = messages.iter().find(|m| is_ours(m, key)).and_then(|m| string(m, "/ts")) {
                 return Ok(Some(MessageTs::new(ts)));
             }
             match string(&answer, "/response_metadata/next_cursor") {
@@ -345,7 +422,18 @@ impl Client {
         }
     }
 
-    /// Shows what the bot is doing in a thread; an empty status clears it.
+    /// Such a message is looked for soon after it was posted, so it is among the newest of its conversation.
+    async fn find_at_the_top(&self, channel: &ChannelId, key: &str) -> Result<Option<MessageTs>, SlackError> {
+        let args = [("channel", channel.as_str()), ("include_all_metadata", "true"), ("limit", PAGE)];
+        let answer = self.get("conversations.history", &args).await?;
+        let Some(messages) = answer.get("messages").and_then(Value::as_array) else {
+            return Err(SlackError::Uncertain("the answer has no messages".into()));
+        };
+        Ok(messages.iter().find(|m| is_ours(m, key)).and_then(|m| string(m, "/ts")).map(MessageTs::new))
+    }
+
+    /// Shows what the bot is doing in a thread; an empty status clears it. While messages wait for their turn in the
+    /// conversation, nothing is shown.
     ///
     /// # Errors
     /// As [`SlackError`] tells; never a reason to stop the work.
@@ -356,6 +444,9 @@ impl Client {
         status: &str,
         loading: &[String],
     ) -> Result<(), SlackError> {
+        if !status.is_empty() && self.pace.is_busy(channel.as_str()) {
+            return Err(SlackError::Paused { after: DEFAULT_RETRY_AFTER });
+        }
         let mut args = json!({ "channel_id": channel, "thread_ts": thread_ts, "status": status });
         if let Some(args) = args.as_object_mut().filter(|_| !loading.is_empty()) {
             let ten: Vec<&String> = loading.iter().take(10).collect();
@@ -363,6 +454,57 @@ impl Client {
         }
         self.call("assistant.threads.setStatus", args).await.map(drop)
     }
+
+    /// Tells Slack that the bot works for a person in a thread (then its client shows a Stop button), or no longer does.
+    /// A session gets its title when it begins.
+    ///
+    /// # Errors
+    /// As [`SlackError`] tells; never a reason to stop the work.
+    pub async fn set_session(
+        &self,
+        channel: &ChannelId,
+        thread_ts: &MessageTs,
+        session: Session<'_>,
+    ) -> Result<(), SlackError> {
+        let mut args = json!({ "channel_id": channel, "thread_ts": thread_ts });
+        if let Some(args) = args.as_object_mut() {
+            match session {
+                Session::Working { person, title } => {
+                    args.insert("status".into(), json!("processing"));
+                    args.insert("initiator_user_id".into(), json!(person));
+                    if !title.is_empty() {
+                        args.insert("title".into(), json!(clamp(title, SESSION_TITLE)));
+                    }
+                }
+                Session::Idle => drop(args.insert("status".into(), json!("active"))),
+            }
+        }
+        if matches!(session, Session::Working { .. }) && self.pace.is_busy(channel.as_str()) {
+            return Err(SlackError::Paused { after: DEFAULT_RETRY_AFTER });
+        }
+        self.call("agents.sessions.setStatus", args).await.map(drop)
+    }
+
+    /// Shows what may be asked above the field in which a person writes to the bot.
+    ///
+    /// # Errors
+    /// As [`SlackError`] tells; never a reason to stop anything.
+    pub async fn set_prompts(&self, channel: &ChannelId, title: &str, prompts: &[Prompt]) -> Result<(), SlackError> {
+        let prompts: Vec<Value> =
+            prompts.iter().take(4).map(|p| json!({ "title": p.title, "message": p.message })).collect();
+        // With a thread Slack says yes and shows nothing.
+        let args = json!({ "channel_id": channel, "title": title, "prompts": prompts });
+        self.call("assistant.threads.setSuggestedPrompts", args).await.map(drop)
+    }
+}
+
+/// What a person may ask with one press.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prompt {
+    /// What stands on the button.
+    pub title: String,
+    /// The message it sends.
+    pub message: String,
 }
 
 /// The key in the metadata of a message of ours.
@@ -389,6 +531,10 @@ fn outgoing(channel: &ChannelId, body: &Body) -> Map<String, Value> {
     let mut args = message_args(body);
     args.insert("channel".into(), json!(channel));
     args
+}
+
+fn is_ours(message: &Value, key: &str) -> bool {
+    outbox_key(message) == Some(key)
 }
 
 fn string(answer: &Value, path: &str) -> Option<String> {

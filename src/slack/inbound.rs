@@ -2,14 +2,19 @@
 //!
 //! What it promises: no signed body makes it fail. Only the fields that are needed are looked at, wherever else the
 //! payload is null, of another type or unknown; what cannot be used is named by a reason that is a metric label. Only
-//! words that a person wrote become a [`Message`]: not the bot's own, not another bot's, not an edit.
+//! words that a person wrote become a [`Message`]: not the bot's own, not another bot's. An edit is one only where its
+//! author changed the words: previews, replies below and translations arrive in the same form and are none.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::feedback::{self, Verdict};
 use super::signature::VerifiedBody;
-use super::text::visible;
-use crate::domain::{ChannelId, MessageTs, Person, ProposalId, TeamId, UserId};
+use crate::domain::{ChannelId, MessageTs, Person, ProposalId, TeamId, ThreadKey, TurnId, UserId};
+
+mod words;
+
+pub use words::{Readable, readable, unescape};
 
 /// Who the bot is, from `auth.test`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +36,19 @@ pub enum Inbound {
     Challenge(String),
     /// A person wrote something.
     Message(Message),
+    /// A person changed the words of a message of theirs.
+    Edited {
+        /// The message as it is now.
+        message: Message,
+        /// When: tells one edit from the next, and is the same in all events about it.
+        at: MessageTs,
+    },
+    /// A person's message is gone. It has no words any more.
+    Deleted(Message),
+    /// The installation has ended, or the bot's token has; the reason is a metric label.
+    Ended(&'static str),
+    /// Slack drops events because there are too many.
+    RateLimited,
     /// A person opened the app's home or messages tab.
     HomeOpened {
         /// Who.
@@ -39,6 +57,15 @@ pub enum Inbound {
         channel: ChannelId,
         /// `home` or `messages`.
         tab: String,
+    },
+    /// A person pressed Stop while the bot worked in a thread.
+    Stopped {
+        /// Who.
+        who: Person,
+        /// Where.
+        thread: ThreadKey,
+        /// When, by Slack's clock.
+        ts: MessageTs,
     },
     /// Understood and not for us; the reason is a metric label.
     Ignored(&'static str),
@@ -86,6 +113,8 @@ pub struct Message {
     pub thread_ts: Option<MessageTs>,
     /// The conversation is shared with another company.
     pub is_ext_shared: bool,
+    /// Files came with it; they are not read.
+    pub has_files: bool,
 }
 
 /// A signed interaction, read.
@@ -93,6 +122,8 @@ pub struct Message {
 pub enum Interaction {
     /// A press of one of a card's buttons.
     Click(Click),
+    /// A press of one of the two buttons under an answer.
+    Feedback(Feedback),
     /// Understood and not for us; the reason is a metric label.
     Ignored(&'static str),
     /// Signed but not readable; the reason is a metric label.
@@ -127,6 +158,21 @@ pub struct Click {
     pub response_url: String,
     /// Hex SHA-256 of the signed body.
     pub body_hash: String,
+}
+
+/// What a person thinks of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Feedback {
+    /// The answer's turn.
+    pub turn: TurnId,
+    /// What they think.
+    pub verdict: Verdict,
+    /// Who, with their own workspace.
+    pub who: Person,
+    /// Where the answer is.
+    pub channel: ChannelId,
+    /// The message with the buttons.
+    pub message_ts: MessageTs,
 }
 
 /// Why a payload comes to nothing.
@@ -175,6 +221,10 @@ pub fn reread(channel: &ChannelId, said: &Value, me: &Me) -> Option<Message> {
 
 fn read_event(body: &VerifiedBody, me: &Me) -> Result<Inbound, Dropped> {
     let envelope = json(body.body())?;
+    // Of Slack itself and not of a workspace: nobody subscribes to it, and it comes in either place.
+    if first_text(&envelope, &["/event/type", "/type"]) == Some("app_rate_limited") {
+        return Ok(Inbound::RateLimited);
+    }
     match text_at(&envelope, "/type") {
         Some("url_verification") => {
             let challenge = text_at(&envelope, "/challenge").ok_or(Dropped::NotUnderstood("no_challenge"))?;
@@ -183,10 +233,12 @@ fn read_event(body: &VerifiedBody, me: &Me) -> Result<Inbound, Dropped> {
         Some("event_callback") => match text_at(&envelope, "/event/type") {
             Some("message" | "app_mention") => message(&envelope, me),
             Some("app_home_opened") => home_opened(&envelope, me),
+            Some("agent_session_stopped") => stopped(&envelope, me),
+            Some("app_uninstalled") => ended(&envelope, me, "app_uninstalled"),
+            Some("tokens_revoked") => revoked(&envelope, me),
             Some(_) => Err(Dropped::Ignored("other_event")),
             None => Err(Dropped::NotUnderstood("no_event")),
         },
-        Some("app_rate_limited") => Err(Dropped::Ignored("app_rate_limited")),
         Some(_) => Err(Dropped::NotUnderstood("unknown_type")),
         None => Err(Dropped::NotUnderstood("no_type")),
     }
@@ -215,24 +267,48 @@ fn installation(envelope: &Value, me: &Me) -> TeamId {
         .map_or_else(|| me.team.clone(), TeamId::new)
 }
 
-fn sender(envelope: &Value, user: &str, installation: &TeamId) -> Person {
-    let team = first_text(envelope, &["/event/user_team", "/event/source_team", "/event/team"]);
+/// Of a message or an event: the person, with the workspace it names, else the installation's.
+fn sender(of: &Value, user: &str, installation: &TeamId) -> Person {
+    let team = first_text(of, &["/user_team", "/source_team", "/team"]);
     Person { team: team.map_or_else(|| installation.clone(), TeamId::new), user: UserId::new(user) }
 }
 
 fn message(envelope: &Value, me: &Me) -> Result<Inbound, Dropped> {
     let event = envelope.get("event").unwrap_or(&Value::Null);
-    if let Some(reason) = not_a_persons_words(event, me) {
+    if let Some(reason) = not_a_person(event, me) {
         return Err(Dropped::Ignored(reason));
     }
-    let user = text_at(event, "/user").ok_or(Dropped::Ignored("no_user"))?;
+    match text_at(event, "/subtype") {
+        Some("message_changed") => return changed(envelope, event, me),
+        Some("message_deleted") => return deleted(envelope, event, me),
+        // Something about a thread, in the form of a message.
+        Some("message_replied") => return Err(Dropped::Ignored("edit")),
+        _ => {}
+    }
+    if let Some(reason) = no_words(event) {
+        return Err(Dropped::Ignored(reason));
+    }
+    let message = written(envelope, event, event, me)?;
+    match editor(event) {
+        None => Ok(Inbound::Message(message)),
+        // An edit that mentions the bot is a mention again.
+        Some((by, at)) if text_at(event, "/type") == Some("app_mention") && by == message.sender.user.as_str() => {
+            Ok(Inbound::Edited { at: MessageTs::new(at), message })
+        }
+        Some(_) => Err(Dropped::Ignored("edit")),
+    }
+}
+
+/// The message `of` that an event is about; in most events it is the event itself.
+fn written(envelope: &Value, event: &Value, of: &Value, me: &Me) -> Result<Message, Dropped> {
+    let user = text_at(of, "/user").ok_or(Dropped::Ignored("no_user"))?;
     let channel = text_at(event, "/channel").ok_or(Dropped::NotUnderstood("no_channel"))?;
-    let ts = text_at(event, "/ts").ok_or(Dropped::NotUnderstood("no_ts"))?;
+    let ts = text_at(of, "/ts").ok_or(Dropped::NotUnderstood("no_ts"))?;
     let team = installation(envelope, me);
-    let readable = readable(text_at(event, "/text").unwrap_or_default(), &me.user);
-    Ok(Inbound::Message(Message {
+    let readable = readable(text_at(of, "/text").unwrap_or_default(), &me.user);
+    Ok(Message {
         event_id: text_at(envelope, "/event_id").map(str::to_owned),
-        sender: sender(envelope, user, &team),
+        sender: sender(of, user, &team),
         team,
         channel: ChannelId::new(channel),
         channel_kind: match text_at(event, "/channel_type") {
@@ -247,120 +323,156 @@ fn message(envelope: &Value, me: &Me) -> Result<Inbound, Dropped> {
         mentions_me: readable.mentions_me || text_at(event, "/type") == Some("app_mention"),
         mentions_others: readable.mentions_others,
         ts: MessageTs::new(ts),
-        thread_ts: text_at(event, "/thread_ts").map(MessageTs::new),
+        thread_ts: text_at(of, "/thread_ts").map(MessageTs::new),
         is_ext_shared: envelope.get("is_ext_shared_channel").and_then(Value::as_bool).unwrap_or(false),
-    }))
+        has_files: of.get("files").and_then(Value::as_array).is_some_and(|files| !files.is_empty()),
+    })
 }
 
-/// Why a message event is none that a person just wrote.
-fn not_a_persons_words(event: &Value, me: &Me) -> Option<&'static str> {
-    let is_mention = text_at(event, "/type") == Some("app_mention");
-    let mine = |path: &str, id: &Option<String>| text_at(event, path).is_some_and(|x| Some(x) == id.as_deref());
+/// Slack sends this for every change of a message, most of which nobody made: a preview was added, a reply landed below,
+/// a translation was stored, the bot itself changed or streamed one.
+fn changed(envelope: &Value, event: &Value, me: &Me) -> Result<Inbound, Dropped> {
+    let none = Dropped::Ignored("edit");
+    let (after, before) = (event.get("message").unwrap_or(&Value::Null), event.get("previous_message"));
+    // A root that still has replies is not deleted but emptied.
+    if text_at(after, "/subtype") == Some("tombstone") {
+        return deleted(envelope, event, me);
+    }
+    if let Some(reason) = not_a_person(after, me) {
+        return Err(Dropped::Ignored(reason));
+    }
+    if is_no_plain_message(after) {
+        return Err(none);
+    }
+    let (by, at) = editor(after).ok_or(none)?;
+    let message = written(envelope, event, after, me).map_err(|_| none)?;
+    if by != message.sender.user.as_str() {
+        return Err(none);
+    }
+    // Without the words from before nobody can tell whether they changed.
+    let was = before.filter(|before| before.is_object()).ok_or(none)?;
+    let was = readable(text_at(was, "/text").unwrap_or_default(), &me.user);
+    let mentions = (was.mentions_me, was.mentions_others);
+    if same_words(&was.text, &message.text) && mentions == (message.mentions_me, message.mentions_others) {
+        return Err(none);
+    }
+    Ok(Inbound::Edited { at: MessageTs::new(at), message })
+}
+
+/// Whether two texts differ in nothing but white space.
+pub fn same_words(a: &str, b: &str) -> bool {
+    a.split_whitespace().eq(b.split_whitespace())
+}
+
+fn deleted(envelope: &Value, event: &Value, me: &Me) -> Result<Inbound, Dropped> {
+    let none = Dropped::Ignored("edit");
+    let before = event.get("previous_message").unwrap_or(&Value::Null);
+    if let Some(reason) = not_a_person(before, me) {
+        return Err(Dropped::Ignored(reason));
+    }
+    let mut message = written(envelope, event, before, me).map_err(|_| none)?;
+    if text_at(event, "/deleted_ts").is_some_and(|ts| ts != message.ts.as_str()) {
+        return Err(none);
+    }
+    message.text.clear();
+    Ok(Inbound::Deleted(message))
+}
+
+/// Who last changed a message, and when.
+fn editor(message: &Value) -> Option<(&str, &str)> {
+    let edited = message.get("edited").filter(|edited| !edited.is_null())?;
+    Some((text_at(edited, "/user").unwrap_or_default(), text_at(edited, "/ts").unwrap_or_default()))
+}
+
+/// What a person said, as it is read from a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spoken {
+    /// Who.
+    pub sender: Person,
+    /// Readable, as in [`Message::text`].
+    pub text: String,
+    /// The message.
+    pub ts: MessageTs,
+}
+
+/// A message of a thread; `None` when it is no person's words.
+pub fn spoken(message: &Value, installation: &TeamId, me: &Me) -> Option<Spoken> {
+    if not_a_person(message, me).or_else(|| no_words(message)).is_some() {
+        return None;
+    }
+    Some(Spoken {
+        sender: sender(message, text_at(message, "/user")?, installation),
+        text: readable(text_at(message, "/text").unwrap_or_default(), &me.user).text,
+        ts: MessageTs::new(text_at(message, "/ts")?),
+    })
+}
+
+/// Why a message or event is of no person: the bot itself, another bot, Slack.
+fn not_a_person(message: &Value, me: &Me) -> Option<&'static str> {
+    let mine = |path: &str, id: &Option<String>| text_at(message, path).is_some_and(|x| Some(x) == id.as_deref());
     if mine("/bot_id", &me.bot_id)
         || mine("/app_id", &me.app_id)
         || mine("/bot_profile/app_id", &me.app_id)
-        || text_at(event, "/user") == Some(me.user.as_str())
+        || text_at(message, "/user") == Some(me.user.as_str())
     {
         return Some("own_message");
     }
-    if ["bot_id", "bot_profile"].iter().any(|key| event.get(key).is_some_and(|v| !v.is_null())) {
+    if ["bot_id", "bot_profile"].iter().any(|key| message.get(key).is_some_and(|v| !v.is_null()))
+        || text_at(message, "/subtype") == Some("bot_message")
+    {
         return Some("bot_message");
     }
-    if text_at(event, "/user") == Some("USLACKBOT") {
-        return Some("slackbot");
+    (text_at(message, "/user") == Some("USLACKBOT")).then_some("slackbot")
+}
+
+/// Why an event is none of words that a person just wrote.
+fn no_words(event: &Value) -> Option<&'static str> {
+    if is_no_plain_message(event) {
+        return Some("subtype");
     }
-    match text_at(event, "/subtype") {
-        None | Some("file_share" | "thread_broadcast" | "me_message") => {}
-        Some("bot_message") => return Some("bot_message"),
-        Some("message_changed" | "message_deleted" | "message_replied") => return Some("edit"),
-        Some(_) => return Some("subtype"),
+    (event.get("hidden").and_then(Value::as_bool) == Some(true)).then_some("hidden")
+}
+
+/// Most subtypes tell what happened in a channel, as if it were a message.
+fn is_no_plain_message(message: &Value) -> bool {
+    !matches!(text_at(message, "/subtype"), None | Some("file_share" | "thread_broadcast" | "me_message"))
+}
+
+/// Of our own workspace: in a channel shared with another company, that one's events arrive too.
+fn ended(envelope: &Value, me: &Me, why: &'static str) -> Result<Inbound, Dropped> {
+    if installation(envelope, me) == me.team { Ok(Inbound::Ended(why)) } else { Err(Dropped::Ignored("other_team")) }
+}
+
+/// People's own tokens are revoked in the same form as the bot's.
+fn revoked(envelope: &Value, me: &Me) -> Result<Inbound, Dropped> {
+    let bots = envelope.pointer("/event/tokens/bot").and_then(Value::as_array);
+    if bots.is_some_and(|bots| bots.iter().any(|bot| bot.as_str() == Some(me.user.as_str()))) {
+        ended(envelope, me, "tokens_revoked")
+    } else {
+        Err(Dropped::Ignored("other_token"))
     }
-    if event.get("hidden").and_then(Value::as_bool) == Some(true) {
-        return Some("hidden");
-    }
-    // A mention that an edit added is a first mention; the queue knows by its ts whether it was answered.
-    (!is_mention && event.get("edited").is_some_and(|v| !v.is_null())).then_some("edit")
 }
 
 fn home_opened(envelope: &Value, me: &Me) -> Result<Inbound, Dropped> {
     let user = text_at(envelope, "/event/user").ok_or(Dropped::NotUnderstood("no_user"))?;
     Ok(Inbound::HomeOpened {
-        who: sender(envelope, user, &installation(envelope, me)),
+        who: sender(envelope.get("event").unwrap_or(&Value::Null), user, &installation(envelope, me)),
         channel: ChannelId::new(text_at(envelope, "/event/channel").unwrap_or_default()),
         tab: text_at(envelope, "/event/tab").unwrap_or("home").to_owned(),
     })
 }
 
-struct Readable {
-    text: String,
-    mentions_me: bool,
-    mentions_others: bool,
-}
-
-/// Slack's text as its reader sees it. A literal `<` only ever begins one of Slack's tokens: what people type is
-/// escaped, so that `&lt;@U0BOT&gt;` is no mention.
-fn readable(raw: &str, me: &UserId) -> Readable {
-    let mut out = Readable { text: String::with_capacity(raw.len()), mentions_me: false, mentions_others: false };
-    let mut rest = raw;
-    while let Some((before, from)) = rest.split_once('<') {
-        out.text.push_str(&unescape(before));
-        let Some((token, after)) = from.split_once('>') else {
-            out.text.push('<');
-            rest = from;
-            break;
-        };
-        rest = after;
-        let (target, label) = token.split_once('|').map_or((token, ""), |(target, label)| (target, label));
-        if let Some(user) = target.strip_prefix('@') {
-            if user == me.as_str() {
-                out.mentions_me = true;
-                if out.text.is_empty() || out.text.ends_with(char::is_whitespace) {
-                    rest = rest.trim_start_matches([' ', '\u{3000}']);
-                }
-                continue;
-            }
-            out.mentions_others = true;
-        }
-        let is_group = ["!subteam^", "!here", "!channel", "!everyone"].iter().any(|start| target.starts_with(start));
-        out.mentions_others |= is_group;
-        out.text.push_str(&unescape(&shown(target, label)));
-    }
-    out.text.push_str(&unescape(rest));
-    out.text = visible(&out.text).trim().to_owned();
-    out
-}
-
-/// A token other than the bot's own mention, still escaped.
-fn shown(target: &str, label: &str) -> String {
-    let named = |mark: char, id: &str| {
-        let name = if label.is_empty() { id } else { label };
-        if name.starts_with(mark) { name.to_owned() } else { format!("{mark}{name}") }
-    };
-    if let Some(user) = target.strip_prefix('@') {
-        return named('@', user);
-    }
-    if let Some(channel) = target.strip_prefix('#') {
-        return named('#', channel);
-    }
-    if let Some(command) = target.strip_prefix('!') {
-        return match command.split_once('^') {
-            Some(("subteam", group)) => named('@', group),
-            _ if matches!(command, "here" | "channel" | "everyone") => named('@', command),
-            _ if label.is_empty() => command.split('^').next().unwrap_or(command).to_owned(),
-            _ => label.to_owned(),
-        };
-    }
-    let address = target.strip_prefix("mailto:").or_else(|| target.strip_prefix("tel:")).unwrap_or(target);
-    let bare = |s: &str| {
-        let s = s.strip_prefix("https://").or_else(|| s.strip_prefix("http://")).unwrap_or(s);
-        s.trim_end_matches('/').to_owned()
-    };
-    if label.is_empty() || bare(label) == bare(address) { address.to_owned() } else { format!("{label} ({address})") }
-}
-
-/// Undoes Slack's three escapes, once: `&amp;lt;` is the text `&lt;`.
-pub fn unescape(text: &str) -> String {
-    text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+fn stopped(envelope: &Value, me: &Me) -> Result<Inbound, Dropped> {
+    let need = |path, reason| text_at(envelope, path).ok_or(Dropped::NotUnderstood(reason));
+    let user = need("/event/user", "no_user")?;
+    let channel = ChannelId::new(need("/event/channel", "no_channel")?);
+    let root = MessageTs::new(need("/event/thread_ts", "no_thread")?);
+    let team = installation(envelope, me);
+    Ok(Inbound::Stopped {
+        who: sender(envelope, user, &team),
+        thread: ThreadKey { team, channel, root },
+        ts: MessageTs::new(need("/event/event_ts", "no_ts")?),
+    })
 }
 
 /// Reads a signed interaction: a form with one field of JSON.
@@ -384,6 +496,17 @@ fn read_interaction(body: &VerifiedBody) -> Result<Interaction, Dropped> {
     if actions.is_empty() {
         return Err(not_understood("no_action"));
     }
+    let need = |paths: &[&str], reason| first_text(&payload, paths).ok_or(not_understood(reason));
+    if let Some(pressed) = actions.iter().find(|a| text_at(a, "/action_id") == Some(feedback::ACTION)) {
+        let (verdict, turn) = text_at(pressed, "/value").and_then(feedback::read).ok_or(not_understood("bad_value"))?;
+        return Ok(Interaction::Feedback(Feedback {
+            turn,
+            verdict,
+            who: Person::new(need(&["/user/team_id", "/team/id"], "no_team")?, need(&["/user/id"], "no_user")?),
+            channel: ChannelId::new(need(&["/container/channel_id", "/channel/id"], "no_channel")?),
+            message_ts: MessageTs::new(need(&["/container/message_ts", "/message/ts"], "no_message")?),
+        }));
+    }
     let (pressed, action) = actions
         .iter()
         .find_map(|a| match text_at(a, "/action_id")? {
@@ -392,7 +515,6 @@ fn read_interaction(body: &VerifiedBody) -> Result<Interaction, Dropped> {
             _ => None,
         })
         .ok_or(Dropped::Ignored("other_action"))?;
-    let need = |paths: &[&str], reason| first_text(&payload, paths).ok_or(not_understood(reason));
     let proposal = text_at(pressed, "/value").filter(|v| is_proposal_id(v)).ok_or(not_understood("bad_value"))?;
     let user = need(&["/user/id"], "no_user")?;
     // The presser's own workspace. Without one nobody can be looked up, and nobody is allowed by default.

@@ -6,8 +6,14 @@
 
 pub mod cards;
 pub mod client;
+pub mod feedback;
 pub mod inbound;
+pub mod installation;
+mod pace;
 pub mod scopes;
 pub mod signature;
 pub mod socket;
 pub mod text;
+
+#[cfg(test)]
+pub(crate) mod fuzz;

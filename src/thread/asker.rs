@@ -117,12 +117,17 @@ struct Seen {
     standing: Standing,
 }
 
-/// What a person is to the workspace.
+/// What somebody is to the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+pub enum Standing {
+    /// A full member.
     Member,
+    /// A guest of either kind, or deactivated.
     Guest,
+    /// Of another organisation.
     External,
+    /// No person but a program.
+    Bot,
 }
 
 impl Kept {
@@ -157,7 +162,7 @@ impl Askers {
         let (record, seen) = tokio::join!(staff::find(self.records.read(), who), self.profile(who));
         let lang = seen.as_ref().map_or(self.company.language, |seen| seen.lang);
         let refusal = match (record?, seen) {
-            (_, Some(Seen { standing: Standing::Guest, .. })) => Refusal::Guest,
+            (_, Some(Seen { standing: Standing::Guest | Standing::Bot, .. })) => Refusal::Guest,
             (_, Some(Seen { standing: Standing::External, .. })) => Refusal::External,
             (None, _) => Refusal::NotRegistered,
             (Some(Staff { active: false, .. }), _) => Refusal::Revoked,
@@ -194,6 +199,17 @@ impl Askers {
     /// asked, and a stored press must not be lost to a restart while Slack is down.
     pub async fn is_outsider(&self, who: &Person) -> bool {
         self.glance(who).await.is_some_and(|seen| seen.standing != Standing::Member)
+    }
+
+    /// What Slack says somebody is, or said last; `None` when it never did.
+    pub async fn standing(&self, who: &Person) -> Option<Standing> {
+        self.profile(who).await.map(|seen| seen.standing)
+    }
+
+    /// The same without asking, if it was said within some time.
+    pub fn known(&self, who: &Person, within: Duration) -> Option<Standing> {
+        let (at, seen) = self.kept(who).known?;
+        (at.elapsed() < within).then_some(seen.standing)
     }
 
     /// As [`Self::profile`], for those who cannot wait.
@@ -267,7 +283,9 @@ fn is_stranger(error: &str) -> bool {
 fn read(profile: &Profile, who: &Person, lang: Lang, zone: Tz) -> Seen {
     let standing = if profile.team != who.team {
         Standing::External
-    } else if profile.is_guest || profile.is_bot || profile.deleted {
+    } else if profile.is_bot {
+        Standing::Bot
+    } else if profile.is_guest || profile.deleted {
         Standing::Guest
     } else {
         Standing::Member

@@ -20,7 +20,7 @@ impl Given {
                     given.extend(in_rows(content).flat_map(numbers).map(|(_, n)| n));
                 }
                 Item::User { text, person, .. } if person == asker => given.extend(numbers(text).map(|(_, n)| n)),
-                Item::User { .. } | Item::Assistant { .. } | Item::Call { .. } => {}
+                Item::User { .. } | Item::Overheard { .. } | Item::Assistant { .. } | Item::Call { .. } => {}
             }
         }
         Self(given)

@@ -26,7 +26,7 @@ use crate::slack::text;
 use crate::staff::{self, Staff};
 use crate::thread::again::{Pauses, Trouble};
 use crate::thread::asker::Askers;
-use crate::thread::outcome::{already, is_refusal, note, row};
+use crate::thread::outcome::{already, is_refusal, note, replaced, row};
 use crate::thread::press::Press;
 use crate::thread::turn::{card, card_key, count, place};
 use crate::thread::{continuation, history};
@@ -273,7 +273,7 @@ impl Clicks {
             Claim::Running => Decided::Nothing,
             Claim::NotYours(p) => self.tell_not_yours(tx, press, lang, &p).await?,
             Claim::Expired(p) => self.too_late(tx, press, lang, *p).await?,
-            Claim::Superseded(p) => self.tell(tx, press, Some(&p), "superseded", &words::superseded(lang)).await?,
+            Claim::Superseded(p) => self.tell(tx, press, Some(&p), "superseded", &replaced(lang, &p)).await?,
             Claim::AlreadyDecided(p) => self.tell(tx, press, Some(&p), "already_decided", &already(lang, &p)).await?,
         };
         Ok(Some(decided))
@@ -302,7 +302,7 @@ impl Clicks {
         }
         match p.state {
             ProposalState::Pending | ProposalState::Expired => self.too_late(tx, press, lang, p).await,
-            ProposalState::Superseded => self.tell(tx, press, Some(&p), "superseded", &words::superseded(lang)).await,
+            ProposalState::Superseded => self.tell(tx, press, Some(&p), "superseded", &replaced(lang, &p)).await,
             _ => self.tell(tx, press, Some(&p), "already_decided", &already(lang, &p)).await,
         }
     }

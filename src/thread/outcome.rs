@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::domain::{Lang, Proposal, ProposalState, Write};
+use crate::proposals::Retraction;
 use crate::words::presses as words;
 
 /// Error codes after which nothing was written and nothing will be: everything that the arguments, the rights or the
@@ -47,6 +48,15 @@ pub fn already(lang: Lang, proposal: &Proposal) -> String {
     }
 }
 
+/// What whoever presses a card that was replaced or taken back is told.
+pub fn replaced(lang: Lang, proposal: &Proposal) -> String {
+    match Retraction::of(proposal) {
+        None => words::superseded(lang),
+        Some(Retraction::Edited) => words::message_edited(lang),
+        Some(Retraction::Deleted) => words::message_deleted(lang),
+    }
+}
+
 /// What the model is told of a proposal's end. Host-made words only: this reaches the model with the host's authority,
 /// so no free text of a person or of a row may stand in it. The call with its arguments is in the history already.
 pub fn note(proposal: &Proposal) -> String {
@@ -67,6 +77,14 @@ pub fn note(proposal: &Proposal) -> String {
             )
         }
         ProposalState::Cancelled => format!("Proposal {id} ({what}) was cancelled by the person. Nothing was written."),
+        ProposalState::Superseded if Retraction::of(proposal) == Some(Retraction::Edited) => format!(
+            "Proposal {id} ({what}) was withdrawn because the person changed the message it was made from. Nothing was \
+             written. The message as it is now follows."
+        ),
+        ProposalState::Superseded if Retraction::of(proposal).is_some() => format!(
+            "Proposal {id} ({what}) was withdrawn because the person deleted the message it was made from. Nothing was \
+             written."
+        ),
         ProposalState::Expired => format!("Proposal {id} ({what}) expired without a decision. Nothing was written."),
         state => format!("Proposal {id} ({what}) is {}.", state.code()),
     }

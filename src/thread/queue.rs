@@ -72,6 +72,25 @@ pub struct MessageJob {
     /// then, since the words may have been meant for the others.
     #[serde(default = "yes")]
     pub addressed: bool,
+    /// Files came with it; they are not read.
+    #[serde(default)]
+    pub has_files: bool,
+    /// What became of the message, when this is about a message that was there before.
+    #[serde(default)]
+    pub change: Option<Change>,
+}
+
+/// What became of a message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// Its author changed the words; the job has the new ones.
+    Edited {
+        /// When: tells one edit from the next.
+        at: MessageTs,
+    },
+    /// It is gone.
+    Deleted,
 }
 
 fn yes() -> bool {
@@ -95,7 +114,12 @@ impl Job {
     pub fn marks(&self, event_id: Option<&str>) -> Vec<String> {
         match self {
             Self::Message(m) => {
-                let mut marks = vec![format!("m:{}:{}:{}", m.thread.team, m.thread.channel, m.ts)];
+                let message = message_mark(&m.thread, &m.ts);
+                let mut marks = vec![match &m.change {
+                    None => message,
+                    Some(Change::Edited { at }) => format!("edit:{message}:{at}"),
+                    Some(Change::Deleted) => format!("gone:{message}"),
+                }];
                 marks.extend(event_id.map(|id| format!("e:{id}")));
                 marks
             }
@@ -107,11 +131,23 @@ impl Job {
     }
 }
 
+/// The mark of a message, under which it counts as seen.
+fn message_mark(thread: &ThreadKey, ts: &MessageTs) -> String {
+    format!("m:{}:{}:{ts}", thread.team, thread.channel)
+}
+
 /// The turn that answers a message: a function of where it stands, so that every delivery of it is the same turn.
 pub fn turn_id(thread: &ThreadKey, ts: &MessageTs) -> TurnId {
     use sha2::{Digest, Sha256};
     let hash = Sha256::digest(format!("turn:v1:{}:{}:{ts}", thread.team, thread.channel));
     TurnId::new(hex::encode(hash).chars().take(32).collect::<String>())
+}
+
+/// The turn that answers a message as it was changed at a time. It begins with the turn of the message itself.
+pub fn edited_turn_id(thread: &ThreadKey, ts: &MessageTs, at: &MessageTs) -> TurnId {
+    use sha2::{Digest, Sha256};
+    let hash: String = hex::encode(Sha256::digest(at.as_str())).chars().take(8).collect();
+    TurnId::new(format!("{}e{hash}", turn_id(thread, ts)))
 }
 
 /// What [`push`] found.
@@ -154,6 +190,30 @@ pub async fn push(work: &Work, job: &Job, event_id: Option<&str>) -> Result<Push
     match work {
         Work::Sqlite { write, .. } => Ok(sqlite::push(write, job, event_id).await?),
         Work::Redis(redis) => redis::push(redis, job, event_id).await,
+    }
+}
+
+/// Whether a message was taken in, during the last day.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn seen(work: &Work, thread: &ThreadKey, ts: &MessageTs) -> Result<bool, work::Error> {
+    let mark = message_mark(thread, ts);
+    match work {
+        Work::Sqlite { read, .. } => Ok(sqlite::seen(read, &mark).await?),
+        Work::Redis(redis) => redis::seen(redis, thread, &mark).await,
+    }
+}
+
+/// Lets a message count as seen: whatever brings its first version later comes too late.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn see(work: &Work, thread: &ThreadKey, ts: &MessageTs) -> Result<(), work::Error> {
+    let mark = message_mark(thread, ts);
+    match work {
+        Work::Sqlite { write, .. } => Ok(sqlite::see(write, &mark).await?),
+        Work::Redis(redis) => redis::see(redis, thread, &mark).await,
     }
 }
 

@@ -116,6 +116,10 @@ async fn rounds(work: &Work, thread: &ThreadKey) -> Result<Vec<Step>, work::Erro
 fn shown(item: &Item) -> (&'static str, Value) {
     match item {
         Item::User { name, text, .. } => ("said", json!({"name": name, "text": short(text)})),
+        Item::Overheard { said, .. } => {
+            let lines: Vec<String> = said.iter().map(|one| format!("{}: {}", one.name, one.text)).collect();
+            ("note", json!({"text": short(&lines.join("\n"))}))
+        }
         Item::Assistant { text, .. } => ("answer", json!({"text": short(text)})),
         Item::Call { call } => {
             ("call", json!({"tool": call.name, "arguments": short(&Value::Object(call.arguments.clone()).to_string())}))

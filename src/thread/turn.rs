@@ -11,25 +11,35 @@ use std::time::Duration;
 use serde::Deserialize;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::agent::{self, Agent, Asker, Budget, Draft, Footer, Heard, Item, Limits, Session, Step, Stop, Usage};
-use crate::audit::{self, Origin};
-use crate::domain::{Lang, Person, Proposal, ProposalState, ThreadKey, TurnId, Write};
+use crate::agent::{self, Agent, Asker, Budget, Footer, Item, Limits, Session, Step, Stop, Usage};
+use crate::audit::Origin;
+use crate::domain::{Lang, MessageTs, Person, Proposal, ProposalState, Role, ThreadKey, TurnId};
 use crate::outbox::{self, Driven, Outbox, Place};
-use crate::proposals::{self, New, Slot};
+use crate::proposals;
 use crate::rates::Rates;
 use crate::records::Records;
 use crate::slack::cards::{self, Card};
-use crate::slack::client::Client;
+use crate::slack::client::{Client, SlackError};
+use crate::slack::feedback;
+use crate::slack::inbound::Me;
 use crate::slack::text::{self, Body};
 use crate::thread::asker::{Askers, Refusal};
+use crate::thread::audience::{Audience, Rows};
 use crate::thread::continuation::Continuations;
-use crate::thread::history::{self, HistoryError, Said};
-use crate::thread::queue::{Claimed, Job, Lease, MessageJob, Taken};
-use crate::thread::status::Status;
+use crate::thread::history::{self, HistoryError};
+use crate::thread::queue::{Change, Claimed, Job, Lease, MessageJob, Taken};
+use crate::thread::status::{Shown, Status};
+use crate::thread::stops::Stops;
 use crate::thread::{claims, footer, rebuilt, trail};
-use crate::tokens;
 use crate::words::{replies, work as words};
 use crate::work::{self, Work};
+
+mod edits;
+mod overheard;
+mod proposing;
+mod recall;
+
+use recall::{by_person, footers_of, heard, stored};
 
 /// How long the background sender leaves an answer to the turn that wrote it. After a crash the turn is run again and
 /// posts it; the hold is for a turn that is given up.
@@ -77,6 +87,9 @@ pub enum JobError {
     /// Slack does not say who the person is: run the job again.
     #[error("the person's profile cannot be had now")]
     NoProfile,
+    /// Slack does not open the direct message that something has to be shown in: run the job again.
+    #[error("the direct message cannot be opened now")]
+    NoDm(#[source] SlackError),
     /// The thread is another worker's now; this one stops without a trace.
     #[error("the thread was taken over")]
     Fenced,
@@ -114,7 +127,10 @@ pub struct Turns {
     outbox: Outbox,
     agent: Agent,
     askers: Arc<Askers>,
+    audience: Audience,
+    me: Me,
     continuations: Continuations,
+    stops: Stops,
     settings: Settings,
     expiry: Duration,
     rate: Option<Rates>,
@@ -132,6 +148,14 @@ struct Run<'a> {
     message: Option<String>,
     /// Of a continuation: the hold on its row.
     taken: Option<&'a Taken>,
+    /// By Slack's clock: the message's time.
+    begun: MessageTs,
+    /// It was begun before, and may have left a status behind.
+    again: bool,
+    /// What the conversation is about, if this message begins it.
+    title: String,
+    /// The message that called the bot into a thread of people.
+    called: Option<&'a MessageTs>,
 }
 
 /// What a run ended with.
@@ -155,12 +179,15 @@ impl Turns {
         outbox: Outbox,
         agent: Agent,
         askers: Arc<Askers>,
+        audience: Audience,
+        me: Me,
         continuations: Continuations,
+        stops: Stops,
         settings: Settings,
         expiry: Duration,
     ) -> Self {
         let rate = NonZeroU32::new(settings.turns_per_minute).map(|n| Rates::over(&work, "turns", n));
-        Self { records, work, slack, outbox, agent, askers, continuations, settings, expiry, rate }
+        Self { records, work, slack, outbox, agent, askers, audience, me, continuations, stops, settings, expiry, rate }
     }
 
     /// Runs one job to its end.
@@ -169,7 +196,11 @@ impl Turns {
     /// [`JobError`] says whether the job has to be run again.
     pub async fn run(&self, claimed: &Claimed) -> Result<(), JobError> {
         match &claimed.job {
-            Job::Message(message) => self.answer(claimed, message).await,
+            Job::Message(message) => match &message.change {
+                None => self.answer(claimed, message).await,
+                Some(Change::Edited { .. }) => self.edited(claimed, message).await,
+                Some(Change::Deleted) => self.deleted(message).await,
+            },
             Job::Continuation { origin, thread, requester, depth, taken } => {
                 let taken = taken.as_ref();
                 match self.go_on(claimed, origin, thread, requester, *depth, taken).await {
@@ -197,12 +228,20 @@ impl Turns {
         }
     }
 
+    /// Whether there is an installation to work for. While Slack refuses the token, turns wait: nobody would see what they
+    /// come to.
+    pub async fn is_installed(&self) -> bool {
+        self.slack.installation().ended().is_none() || self.slack.auth_test().await.is_ok()
+    }
+
     /// The person is told that a job could not be done, with a reference to the log.
     ///
     /// # Errors
     /// When the store does not answer.
     pub async fn apologise(&self, claimed: &Claimed, reference: &str) -> Result<(), JobError> {
         match &claimed.job {
+            // Nobody waits for anything there.
+            Job::Message(message) if message.change == Some(Change::Deleted) => Ok(()),
             Job::Message(message) => {
                 let (lang, _) = self.askers.reader(&message.sender).await;
                 self.say(message, &replies::failed(lang, reference)).await
@@ -233,6 +272,10 @@ impl Turns {
             Err((Refusal::NotRegistered, lang)) if message.sender.team != message.thread.team => {
                 return self.refuse(message, Refusal::External, lang).await;
             }
+            // Slack says nothing to anybody now: the message waits until it does.
+            Err((Refusal::Unknown, _)) if self.slack.installation().ended().is_some() => {
+                return Err(JobError::NoProfile);
+            }
             Err((refusal, lang)) => return self.refuse(message, refusal, lang).await,
         };
         // A turn that is run again was counted when it was first run.
@@ -245,7 +288,8 @@ impl Turns {
             return self.say(message, &words::too_many_turns(asker.lang, self.settings.turns_per_minute)).await;
         }
         if message.text.trim().is_empty() {
-            return self.say(message, &replies::what_do_you_need(asker.lang)).await;
+            let words = if message.has_files { replies::files_are_not_read } else { replies::what_do_you_need };
+            return self.say(message, &words(asker.lang)).await;
         }
         if message.text.graphemes(true).nth(self.settings.message_chars).is_some() {
             trail::declined(&self.records, &asker.person, message, "message_too_long").await?;
@@ -260,6 +304,10 @@ impl Turns {
             depth: 0,
             message: Some(trail::reference(message)),
             taken: None,
+            begun: message.ts.clone(),
+            again: !first,
+            title: if message.ts == message.thread.root { message.text.clone() } else { String::new() },
+            called: (message.addressed && !message.in_dm && message.ts != message.thread.root).then_some(&message.ts),
         };
         let begin = vec![Item::User {
             person: asker.person.clone(),
@@ -295,7 +343,21 @@ impl Turns {
             Some(first) => Origin::of_proposal(self.records.read(), &first.id).await?.message,
             None => None,
         };
-        let run = Run { lease: &claimed.lease, turn: &turn, thread, asker: &asker, origin, depth, message, taken };
+        let begun = self.stops.now();
+        let run = Run {
+            lease: &claimed.lease,
+            turn: &turn,
+            thread,
+            asker: &asker,
+            origin,
+            depth,
+            message,
+            taken,
+            begun,
+            again: claimed.attempts > 1,
+            title: String::new(),
+            called: None,
+        };
         let refused: Vec<Proposal> = all.into_iter().filter(|p| p.state == ProposalState::Cancelled).collect();
         let begin = vec![Item::Note {
             text: format!(
@@ -315,7 +377,16 @@ impl Turns {
         begin: Vec<Item>,
         refused: Option<&[Proposal]>,
     ) -> Result<(), JobError> {
-        let status = Status::begin(self.slack.clone(), run.thread.clone(), run.asker.lang);
+        let status = Status::begin(
+            self.slack.clone(),
+            Shown {
+                thread: run.thread.clone(),
+                person: run.asker.person.user.clone(),
+                lang: run.asker.lang,
+                title: run.title.clone(),
+                left_over: run.again,
+            },
+        );
         let result = self.run_loop(run, begin, refused.unwrap_or_default()).await;
         let posted = match result {
             Ok(outcome) => match self.post(run, outcome, refused.is_some()).await {
@@ -339,8 +410,12 @@ impl Turns {
         }
         let limits = self.agent.limits();
         let mut round = loaded.next_round;
-        let heard = heard(run, &begin, &loaded.said);
         let fresh = round == 1 && loaded.answer.is_none();
+        let begin = match run.called {
+            Some(called) if fresh => self.overheard(run, called, &loaded).await.into_iter().chain(begin).collect(),
+            _ => begin,
+        };
+        let heard = heard(run, &begin, &loaded.said);
         let mut budget = if fresh && run.depth == 0 { Budget::fresh(limits) } else { self.budget(run, limits).await? };
         budget.rounds_left = budget.rounds_left.saturating_sub(round - 1);
         // What begins a turn is stored with its first round: until then the job holds it.
@@ -366,8 +441,24 @@ impl Turns {
             prompt_hash: Some(prompt_hash),
             tools_hash: Some(tools_hash),
         };
+        let stopped = async {
+            // A press may have come before a turn that was begun before.
+            let pressed = run.again && self.stops.pressed_after(run.thread, &run.asker.person, &run.begun).await?;
+            if !pressed {
+                self.stops.wait(run.thread, &run.asker.person, &run.begun).await;
+            }
+            Ok::<(), sqlx::Error>(())
+        };
+        tokio::pin!(stopped);
         let outcome = loop {
-            let step = session.round().await;
+            // Whatever the round is at ends with it: the question to the model, the calls of tools.
+            let step = tokio::select! {
+                step = session.round() => step,
+                pressed = &mut stopped => {
+                    pressed?;
+                    by_person()
+                }
+            };
             let decided = session.take_decided();
             match step {
                 Step::Round { mut items, drafts, done: now_done, usage: spent } => {
@@ -436,84 +527,13 @@ impl Turns {
         Ok(budget)
     }
 
-    /// Makes proposals and their cards, in one synced transaction, and says of each draft what became of it.
-    async fn propose(
-        &self,
-        run: &Run<'_>,
-        from: &Origin,
-        round: u32,
-        drafts: &[Draft],
-        refused: &[Proposal],
-    ) -> Result<Vec<String>, JobError> {
-        let mut answers = Vec::with_capacity(drafts.len());
-        let mut tx = self.records.begin_durable().await?;
-        proposals::lock_thread(&mut tx, run.thread).await?;
-        if let Some(taken) = run.taken
-            && !self.continuations.hold(&mut tx, run.origin, taken).await?
-        {
-            return Err(JobError::Elsewhere);
-        }
-        for draft in drafts {
-            let Some(write) = as_shown(&draft.write) else {
-                answers.push("Not proposed: the text has no visible characters.".to_owned());
-                continue;
-            };
-            let digest = tokens::digest(&write);
-            if refused.iter().any(|p| p.digest == digest) {
-                answers.push("Not proposed: the person has just cancelled exactly this. Only a new message of theirs can bring it back.".to_owned());
-                continue;
-            }
-            // What replaces a card belongs to the request that the card belonged to.
-            let replaced = match &draft.replaces {
-                Some(old) => proposals::find(&mut tx, old).await?.filter(|old| replaceable(old, run)),
-                None => None,
-            };
-            let (origin, depth) =
-                replaced.as_ref().map_or((run.origin, run.depth), |old| (&old.origin_turn, old.depth));
-            let new = New {
-                slot: Slot {
-                    turn: run.turn.clone(),
-                    round,
-                    call_index: u32::try_from(draft.index).unwrap_or(u32::MAX),
-                    origin_turn: origin.clone(),
-                    depth,
-                },
-                thread: run.thread.clone(),
-                requester: run.asker.person.clone(),
-                lang: run.asker.lang,
-                write,
-                grounds: draft.grounds.clone(),
-                expiry: self.expiry,
-            };
-            let proposal = proposals::create(&mut tx, &new).await?;
-            if let Some(old) = &replaced
-                && let Some(old) = proposals::supersede(&mut tx, &old.id, &proposal).await?
-            {
-                let body = card(&old, &run.asker.name, None);
-                outbox::want(&mut tx, &card_key(&old), &place(&old.thread), &body, Duration::ZERO).await?;
-                count(&old);
-                audit::append_from(&mut tx, trail::of_proposal(&old, "proposal_superseded"), from).await?;
-            }
-            let body = card(&proposal, &run.asker.name, None);
-            let hold = Duration::from_secs(self.agent.limits().turn_seconds) + CARD_HOLD;
-            outbox::want(&mut tx, &card_key(&proposal), &place(run.thread), &body, hold).await?;
-            count(&proposal);
-            // A turn that is run again finds what it had proposed.
-            if Origin::of_proposal(&mut tx, &proposal.id).await? == Origin::default() {
-                audit::append_from(&mut tx, trail::of_proposal(&proposal, "proposal_created"), from).await?;
-            }
-            answers.push(created(&proposal));
-        }
-        tx.commit().await?;
-        fail::fail_point!("turn::proposed");
-        Ok(answers)
-    }
-
     async fn post(&self, run: &Run<'_>, outcome: Outcome, is_continuation: bool) -> Result<(), JobError> {
         self.still_ours(run).await?;
         let lang = run.asker.lang;
         let cards = proposals::of_turn(self.records.read(), run.turn).await?;
         let waiting = cards.iter().filter(|p| p.state == ProposalState::Pending).count();
+        let rows = rows(run.asker, &outcome, &cards);
+        let is_open = self.audience.may_read(run.thread, run.asker, &rows).await?;
         let nothing = outcome.text.trim().is_empty() || outcome.text.trim() == NOTHING_LEFT;
         if !(is_continuation && nothing && outcome.stop.is_none()) {
             let given = claims::Given::of(&outcome.known, &run.asker.person);
@@ -527,8 +547,23 @@ impl Turns {
                 .iter()
                 .map(|line| given.only(lang, &text::visible(line)))
                 .collect();
-            let bodies = text::reply_checked(&said, &lines, lang, &|text| given.only(lang, text));
-            self.deliver(&format!("reply:{}", run.turn), &place(run.thread), &bodies).await?;
+            let drawn = |said: &str| {
+                let mut bodies = text::reply_checked(said, &lines, lang, &|text| given.only(lang, text));
+                if let Some(last) = bodies.last_mut().filter(|_| outcome.stop.is_none()) {
+                    feedback::ask(last, run.turn, lang);
+                }
+                bodies
+            };
+            if is_open {
+                let here = place(run.thread);
+                let delivered = self.deliver(&format!("reply:{}", run.turn), &here, &drawn(&said)).await?;
+                // The bot was taken out of the channel, or the thread is gone: the person who asked is not left waiting.
+                if delivered == Driven::GivenUp && !here.channel.as_str().starts_with('D') {
+                    self.answer_by_dm(run, &format!("private:{}", run.turn), &said, &drawn).await?;
+                }
+            } else {
+                self.answer_privately(run, &said, &drawn, !cards.is_empty()).await?;
+            }
         }
         for proposal in cards {
             if self.outbox.drive(&card_key(&proposal)).await? == Driven::GivenUp {
@@ -538,19 +573,54 @@ impl Turns {
         Ok(())
     }
 
-    /// Slack will not show a card: nobody can press it, so it ends here and its person is told.
-    async fn withdraw(&self, run: &Run<'_>, proposal: &Proposal) -> Result<(), JobError> {
-        let mut tx = self.records.begin_durable().await?;
-        proposals::lock_thread(&mut tx, run.thread).await?;
-        let Some(ended) = proposals::withdraw(&mut tx, &proposal.id).await? else { return Ok(()) };
-        count(&ended);
-        let from = Origin::message(run.message.clone());
-        audit::append_from(&mut tx, trail::of_proposal(&ended, "proposal_withdrawn"), &from).await?;
-        let note = format!("The card of proposal {} could not be shown. Nothing was written.", ended.id);
-        history::leave(&mut tx, run.thread, &Item::Note { text: note, departments: Vec::new() }).await?;
-        tx.commit().await?;
-        let bodies = text::plain(&replies::card_not_shown(run.asker.lang), &[]);
-        self.deliver(&format!("withdrawn:{}", ended.id), &place(run.thread), &bodies).await
+    /// To the asker alone: in the thread where it is short, else in their direct message; the thread gets a line that
+    /// says so and shows nothing of it.
+    async fn answer_privately(
+        &self,
+        run: &Run<'_>,
+        said: &str,
+        drawn: &(dyn Fn(&str) -> Vec<Body> + Sync),
+        with_cards: bool,
+    ) -> Result<(), JobError> {
+        let (key, lang) = (format!("private:{}", run.turn), run.asker.lang);
+        let short = match drawn(said).as_slice() {
+            [only] if !with_cards => Some(only.clone()),
+            _ => None,
+        };
+        let by_dm = match short {
+            Some(body) => {
+                let here = Place { only: Some(run.asker.person.user.clone()), ..place(run.thread) };
+                self.outbox.say(&key, &here, &body, HOLD).await? == Driven::GivenUp
+            }
+            None => true,
+        };
+        if by_dm {
+            self.answer_by_dm(run, &key, said, drawn).await?;
+        }
+        let pointer = if by_dm { replies::answered_by_dm } else { replies::answered_privately };
+        let pointer = text::plain(&pointer(lang, &run.asker.name), &[]);
+        self.deliver(&format!("pointer:{}", run.turn), &place(run.thread), &pointer).await.map(drop)
+    }
+
+    async fn answer_by_dm(
+        &self,
+        run: &Run<'_>,
+        key: &str,
+        said: &str,
+        drawn: &(dyn Fn(&str) -> Vec<Body> + Sync),
+    ) -> Result<(), JobError> {
+        let asked = match self.audience.name_of(&run.thread.channel).await {
+            Some(name) => replies::asked_in(run.asker.lang, text::visible(&name)),
+            None => replies::asked_elsewhere(run.asker.lang),
+        };
+        let there = self.dm_place(run.asker).await?;
+        self.deliver(&format!("{key}:dm"), &there, &drawn(&format!("{asked}\n\n{said}"))).await.map(drop)
+    }
+
+    /// A person's direct message.
+    async fn dm_place(&self, asker: &Asker) -> Result<Place, JobError> {
+        let channel = self.audience.dm(&asker.person.user).await.map_err(JobError::NoDm)?;
+        Ok(Place { channel, thread: None, only: None })
     }
 
     async fn refuse(&self, message: &MessageJob, refusal: Refusal, lang: Lang) -> Result<(), JobError> {
@@ -576,60 +646,49 @@ impl Turns {
         if !message.in_dm {
             place.only = Some(message.sender.user.clone());
         }
-        self.deliver(&format!("said:{}", message.turn), &place, &text::plain(sentence, &[])).await
+        self.deliver(&format!("said:{}", message.turn), &place, &text::plain(sentence, &[])).await.map(drop)
     }
 
-    async fn deliver(&self, key: &str, place: &Place, bodies: &[Body]) -> Result<(), JobError> {
+    /// What came of the last of the messages.
+    async fn deliver(&self, key: &str, place: &Place, bodies: &[Body]) -> Result<Driven, JobError> {
         let keys: Vec<String> = (0..bodies.len()).map(|i| format!("{key}:{i}")).collect();
         if let ([key], [body]) = (keys.as_slice(), bodies) {
             // Nearly always.
-            self.outbox.say(key, place, body, HOLD).await?;
-            return Ok(());
+            return Ok(self.outbox.say(key, place, body, HOLD).await?);
         }
         let mut tx = self.records.begin().await?;
         for (key, body) in keys.iter().zip(bodies) {
             outbox::want(&mut tx, key, place, body, HOLD).await?;
         }
         tx.commit().await?;
+        let mut last = Driven::Settled;
         for key in &keys {
-            self.outbox.drive(key).await?;
+            if last == Driven::Later {
+                // Parts come in their order: this one follows as soon as the earlier one is there.
+                self.outbox.release(key).await?;
+            } else {
+                last = self.outbox.drive(key).await?;
+            }
         }
-        Ok(())
+        Ok(last)
     }
 }
 
-/// The write with the model's free text as a card shows it, so that the row holds what was approved and nothing that
-/// nobody could see. What the records hold already is left as it is. `None` when nothing visible is left.
-fn as_shown(write: &Write) -> Option<Write> {
-    let mut write = write.clone();
-    let (Write::AddSale { products: text, .. } | Write::CancelSale { reason: text, .. }) = &mut write;
-    *text = text::visible(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    (!text.is_empty()).then_some(write)
-}
-
-/// The asker's words: those of this turn, or of the request that a continuation goes on with, and earlier ones of the
-/// same day. Words like "yesterday" mean another day when they were said on another day.
-fn heard(run: &Run<'_>, begin: &[Item], said: &[Said]) -> Heard {
-    let day = |said: &Said| {
-        let at = chrono::DateTime::from_timestamp_millis(said.at)?;
-        Some(at.with_timezone(&run.asker.zone).date_naive())
-    };
-    let of_request = |said: &&Said| run.depth > 0 && said.turn == run.origin.as_str();
-    let origin = said.iter().find(of_request);
-    let earlier: Vec<Item> = said
-        .iter()
-        .filter(|said| !of_request(said) && day(said) == Some(run.asker.today))
-        .map(|said| said.item.clone())
-        .collect();
-    match origin {
-        Some(said) => Heard::of(run.asker, std::slice::from_ref(&said.item), day(said), &earlier),
-        None => Heard::of(run.asker, begin, None, &earlier),
+/// Whose rows an answer with its cards may show.
+fn rows(asker: &Asker, outcome: &Outcome, cards: &[Proposal]) -> Rows {
+    let mut departments = outcome.departments.clone();
+    departments.extend(cards.iter().map(|card| card.write.department().to_owned()));
+    departments.sort();
+    departments.dedup();
+    match departments.is_empty() {
+        // That there is nothing is told of all that the asker may see.
+        true if outcome.done.iter().any(|used| used.ok) => match asker.role {
+            Role::Admin => Rows::All,
+            _ => Rows::Of(asker.departments.clone()),
+        },
+        true => Rows::None,
+        false => Rows::Of(departments),
     }
-}
-
-/// Only a waiting card of the same person in the same conversation can be replaced.
-fn replaceable(old: &Proposal, run: &Run<'_>) -> bool {
-    old.state == ProposalState::Pending && old.requester == run.asker.person && old.thread == *run.thread
 }
 
 /// The outbox key of a proposal's card.
@@ -650,49 +709,4 @@ pub fn card(proposal: &Proposal, requester: &str, decider: Option<&str>) -> Body
 /// Counts a proposal's new state.
 pub fn count(proposal: &Proposal) {
     metrics::counter!("proposals_total", "state" => proposal.state.code()).increment(1);
-}
-
-/// What the model is told of a proposal it asked for.
-fn created(proposal: &Proposal) -> String {
-    serde_json::json!({
-        "status": "waiting",
-        "proposal": proposal.id.as_str(),
-        "shown_on_card": proposal.write.arguments(),
-        "customer": proposal.write.name_customer(),
-        "note": "A card with buttons is shown to the person. Nothing is written until they press confirm. Say so briefly; \
-                 do not say that it is registered. Requests that depend on it are carried out after the press.",
-    })
-    .to_string()
-}
-
-/// What a turn that is run again had done before, for its footer.
-fn footers_of(items: &[Item]) -> Vec<Footer> {
-    items
-        .iter()
-        .filter_map(|item| match item {
-            Item::Call { call } => {
-                let result = items.iter().find_map(|i| match i {
-                    Item::Result { call_id, content, .. } if *call_id == call.id => Some(content),
-                    _ => None,
-                })?;
-                Footer::from_result(call, result)
-            }
-            _ => None,
-        })
-        .collect()
-}
-
-fn stored(answer: Vec<Item>, done: Vec<Footer>, known: Vec<Item>, shortened: bool) -> Outcome {
-    let mut outcome = Outcome { text: String::new(), departments: Vec::new(), stop: None, done, known, shortened };
-    for item in answer {
-        match item {
-            Item::Assistant { text, departments, .. } => {
-                outcome.text = text;
-                outcome.departments = departments;
-            }
-            Item::Note { text, .. } => outcome.stop = text.strip_prefix(STOPPED).and_then(Stop::from_code),
-            _ => {}
-        }
-    }
-    outcome
 }

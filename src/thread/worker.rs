@@ -19,6 +19,9 @@ use crate::work::{self, Work};
 /// After so many beginnings a job is given up and its person told.
 const MAX_ATTEMPTS: i64 = 6;
 
+/// How long jobs wait before the installation is looked at again, once it has ended.
+const WITHOUT_INSTALLATION: Duration = Duration::from_secs(1);
+
 /// How often it is said that the store does not answer.
 const TOLD_EVERY: Duration = Duration::from_secs(30);
 
@@ -48,6 +51,11 @@ pub async fn run(work: Work, turns: Arc<Turns>, wake: Arc<Notify>, stop: Cancell
     let mut trouble = Trouble::default();
     while !stop.is_cancelled() {
         let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { break };
+        if !turns.is_installed().await {
+            drop(slot);
+            let _ = stop.run_until_cancelled(tokio::time::sleep(WITHOUT_INSTALLATION)).await;
+            continue;
+        }
         // Registered before the look, so that a job stored in between is not missed.
         let woken = wake.notified();
         match queue::claim(&work, lease).await {

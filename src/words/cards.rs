@@ -159,6 +159,18 @@ words! {
         ja: "このカードからは何も行っていません。新しいカードをご覧ください。",
         en: "Nothing was done from this card. Please use the newer one.",
     }
+    /// The heading of a card whose message was changed or deleted.
+    withdrawn_title() { ja: "取り下げました", en: "Withdrawn" }
+    /// Why a card was withdrawn, and where to look.
+    withdrawn_edited() {
+        ja: "依頼のメッセージが変更されたため、このカードからは何も行っていません。変更後の内容への回答をご覧ください。",
+        en: "The message was changed, so nothing was done from this card. Please see the answer to the changed message.",
+    }
+    /// Why a card was withdrawn.
+    withdrawn_deleted() {
+        ja: "依頼のメッセージが削除されたため、このカードからは何も行っていません。",
+        en: "The message was deleted, so nothing was done from this card.",
+    }
     /// The heading while a manager has not decided.
     awaiting_title() { ja: "責任者の承認待ちです", en: "Waiting for a manager's approval" }
     /// The heading after a definite refusal.

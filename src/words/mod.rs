@@ -25,5 +25,6 @@ pub mod page;
 pub mod playground;
 pub mod presses;
 pub mod replies;
+pub mod surface;
 pub mod work;
 pub mod workspace;

@@ -41,6 +41,16 @@ words! {
         ja: "このカードは新しいカードに置き換えられています。新しいほうをご覧ください。",
         en: "This card was replaced by a newer one. Please use that one.",
     }
+    /// Its message was changed.
+    message_edited() {
+        ja: "依頼のメッセージが変更されたため、このカードは取り下げられています。",
+        en: "The message behind this card was changed, so the card was withdrawn.",
+    }
+    /// Its message was deleted.
+    message_deleted() {
+        ja: "依頼のメッセージが削除されたため、このカードは取り下げられています。",
+        en: "The message behind this card was deleted, so the card was withdrawn.",
+    }
     /// Refused before; why is on the card.
     already_failed() {
         ja: "このカードの内容は受け付けられませんでした。理由はカードをご覧ください。",

@@ -4,6 +4,37 @@ words! {
     /// A message with nothing in it but the mention.
     what_do_you_need() { ja: "ご用件をお書きください。", en: "What can I do for you?" }
 
+    /// A message with nothing in it but files.
+    files_are_not_read() {
+        ja: "ファイルの中身は読めません。ご用件を文章でお書きください。",
+        en: "I cannot read files. Please write what you need in words.",
+    }
+    /// To its author: a message was changed when it had been answered or decided.
+    edit_too_late() {
+        ja: "このメッセージは、変更される前の内容ですでに処理しました。変更は反映していませんので、必要な場合は新しいメッセージでお送りください。",
+        en: "I had already worked on this message before you changed it, so the change was not applied. If you need it, please send it as a new message.",
+    }
+    /// In a channel: an answer that its readers may not all see was shown to the asker only.
+    answered_privately(name) {
+        ja: "この会話には閲覧の権限がない方がいる可能性があるため、{name}さんへの回答はご本人だけに表示しました。",
+        en: "Some people here may not be allowed to see the figures, so only {name} was shown the answer.",
+    }
+    /// The same, in a direct message.
+    answered_by_dm(name) {
+        ja: "この会話には閲覧の権限がない方がいる可能性があるため、{name}さんへの回答はダイレクトメッセージでお送りしました。",
+        en: "Some people here may not be allowed to see the figures, so I sent the answer to {name} in a direct message.",
+    }
+    /// Stands above an answer in a direct message: where it was asked for.
+    asked_in(channel) {
+        ja: "チャンネル「{channel}」でのご依頼への回答です。",
+        en: "This answers your request in the channel “{channel}”.",
+    }
+    /// The same where the channel's name is not known.
+    asked_elsewhere() {
+        ja: "チャンネルでのご依頼への回答です。",
+        en: "This answers your request in a channel.",
+    }
+
     /// Limit: tool calls of one turn.
     stop_tool_calls(limit) {
         ja: "一度のご依頼で使える検索・操作は{limit}回までのため、ここで止めました。内容を分けてお試しください。",
@@ -160,5 +191,11 @@ words! {
     card_not_shown() {
         ja: "確認カードを表示できなかったため、何も実行していません。もう一度ご依頼ください。",
         en: "The card could not be shown, so nothing was carried out. Please ask again.",
+    }
+
+    /// Slack takes neither the blocks of a message nor its text.
+    not_shown() {
+        ja: "お返事をSlackに表示できませんでした。短くなるように分けてお試しください。",
+        en: "I could not show my answer in Slack. Please ask for a shorter part of it.",
     }
 }

@@ -550,6 +550,7 @@ fn reader(sent: &Sent, turns: &HashMap<String, String>, requesters: &HashMap<Str
     let (kind, rest) = key.split_once(':').expect("a kind");
     let owner = match kind {
         "card" => requesters.get(rest),
+        "greeting" => return rest.split(':').next_back().unwrap_or_default().to_owned(),
         _ => turns.get(rest.split([':', '.']).next().unwrap_or_default()),
     };
     owner.unwrap_or_else(|| panic!("nobody asked for {key}")).clone()
@@ -565,7 +566,8 @@ fn assert_status_line(sent: &Sent, whole: &str) {
     ];
     let says = |text: &str| text.lines().any(|line| line.starts_with('🔧') && lines.iter().any(|l| line.ends_with(l)));
     let blocks = sent.args.get("blocks").and_then(Value::as_array);
-    let last = blocks.and_then(|b| b.last()).filter(|b| b["type"] == "context");
+    let last =
+        blocks.and_then(|b| b.iter().rfind(|b| b["type"] != "context_actions")).filter(|b| b["type"] == "context");
     assert!(last.is_some_and(|b| strings(&b["elements"]).iter().any(|s| says(s))), "i15 {whole}");
     assert!(
         sent.args.get("text").and_then(Value::as_str).is_some_and(says),

@@ -12,6 +12,7 @@ mod harness;
 mod import;
 
 mod approval;
+mod audience;
 mod audit;
 #[cfg(feature = "failpoints")]
 mod cluster;
@@ -20,8 +21,10 @@ mod conversation;
 mod crash;
 #[cfg(feature = "failpoints")]
 mod deployment;
+mod edits;
 #[cfg(feature = "failpoints")]
 mod http_server;
+mod installation;
 mod invariants;
 #[cfg(feature = "failpoints")]
 mod limits;
@@ -29,7 +32,9 @@ mod limits;
 mod moving;
 #[cfg(feature = "failpoints")]
 mod outage;
+mod outbound;
 mod page;
+mod people;
 mod playground;
 #[cfg(feature = "failpoints")]
 mod privileges;
@@ -44,6 +49,7 @@ mod socket_mode;
 #[cfg(feature = "failpoints")]
 mod sql_clients;
 mod startup;
+mod surface;
 mod tidy;
 #[cfg(feature = "failpoints")]
 mod tokens;

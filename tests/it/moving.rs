@@ -119,6 +119,8 @@ const WORK: &str = r#"
     DELETE FROM history_events WHERE id = 3;
     INSERT INTO continuations (turn, origin_turn, thread, team, user, depth, created_at, ended_at, taken_by, taken_until, epoch)
     VALUES ('turn1', 'turn1', '{"root":"1"}', 'T0MIHON', 'U0AOKI', 1, 2, NULL, 'bot', 9, 4), ('turn1', 'turn2', '{}', 'T0MIHON', 'U0AOKI', 1, 2, 3, NULL, 0, 0);
+    INSERT INTO stops VALUES ('T0MIHON', 'D1', '1.2', 'T0MIHON', 'U0AOKI', '1700000000.000100', 9);
+    INSERT INTO feedback VALUES ('turn1', 'T0MIHON', 'U0AOKI', 'good', 'D1', '1.5', 9);
     INSERT INTO amount_limits VALUES ('*', 500000), ('直販', 0);
     INSERT INTO audit (at, actor, on_behalf, event, tool, risk, proposal, detail, message, digest, model, prompt_hash, tools_hash, result)
     VALUES (1, 'bot', 'slack:T0MIHON:U0AOKI', 'tool_called', 'get_sales', 'low', NULL, '{"n":1.50}', 'T:D:1', NULL, 'gpt', 'aa', 'bb', 'ok'),

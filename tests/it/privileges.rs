@@ -46,7 +46,7 @@ impl Login {
     }
 }
 
-const TABLES: [&str; 14] = [
+const TABLES: [&str; 16] = [
     "customers",
     "customer_grams",
     "sales",
@@ -57,6 +57,8 @@ const TABLES: [&str; 14] = [
     "outbox",
     "history_events",
     "continuations",
+    "stops",
+    "feedback",
     "audit",
     "audit_seals",
     "facts",
@@ -65,7 +67,7 @@ const TABLES: [&str; 14] = [
 
 /// What each group may do with each table: S(elect), I(nsert), U(pdate some column), D(elete). Nobody but the owner may
 /// TRUNCATE, and nobody but the owner gets any further right.
-const RIGHTS: [(Group, [(&str, &str); 14]); 4] = [
+const RIGHTS: [(Group, [(&str, &str); 16]); 4] = [
     (
         Group::Bot,
         [
@@ -79,6 +81,8 @@ const RIGHTS: [(Group, [(&str, &str); 14]); 4] = [
             ("outbox", "SIUD"),
             ("history_events", "SID"),
             ("continuations", "SIUD"),
+            ("stops", "SIUD"),
+            ("feedback", "SIU"),
             ("audit", "SI"),
             ("audit_seals", "SI"),
             ("facts", "S"),
@@ -98,6 +102,8 @@ const RIGHTS: [(Group, [(&str, &str); 14]); 4] = [
             ("outbox", ""),
             ("history_events", ""),
             ("continuations", ""),
+            ("stops", ""),
+            ("feedback", ""),
             ("audit", "I"),
             ("audit_seals", ""),
             ("facts", ""),
@@ -117,6 +123,8 @@ const RIGHTS: [(Group, [(&str, &str); 14]); 4] = [
             ("outbox", ""),
             ("history_events", ""),
             ("continuations", ""),
+            ("stops", ""),
+            ("feedback", ""),
             ("audit", ""),
             ("audit_seals", ""),
             ("facts", ""),
@@ -136,6 +144,8 @@ const RIGHTS: [(Group, [(&str, &str); 14]); 4] = [
             ("outbox", ""),
             ("history_events", ""),
             ("continuations", ""),
+            ("stops", ""),
+            ("feedback", ""),
             ("audit", "S"),
             ("audit_seals", "SI"),
             ("facts", ""),

@@ -305,8 +305,8 @@ fn file<'a>(all: &'a [File], path: &str) -> &'a File {
 
 /// The Web API methods that the client calls.
 fn methods(all: &[File]) -> BTreeSet<String> {
-    let tokens = &file(all, "src/slack/client.rs").tokens;
-    let called = tokens.windows(3).filter_map(|w| {
+    let of_client = all.iter().filter(|file| file.path.to_string_lossy().starts_with("src/slack/client"));
+    let called = of_client.flat_map(|file| file.tokens.windows(3)).filter_map(|w| {
         (matches!(w[0].word(), Some("call" | "get")) && w[1].is("(")).then(|| w[2].text().map(str::to_owned))?
     });
     let found: BTreeSet<String> = called.filter(|name| name.contains('.')).collect();
@@ -364,15 +364,24 @@ fn the_manifest_requests_exactly_the_scopes_that_methods_and_events_need() {
             "auth.test" => Vec::new(),
             "chat.postMessage" | "chat.postEphemeral" | "chat.update" | "chat.delete" => vec!["chat:write".to_owned()],
             "conversations.replies" => everywhere("history"),
+            // Only of direct messages.
+            "conversations.history" => vec!["im:history".to_owned()],
+            "conversations.open" => vec!["im:write".to_owned()],
+            // A direct message has no other readers.
+            "conversations.info" | "conversations.members" => {
+                ["channels", "groups", "mpim"].map(|kind| format!("{kind}:read")).to_vec()
+            }
             "users.info" => vec!["users:read".to_owned()],
-            "assistant.threads.setStatus" => vec!["assistant:write".to_owned()],
+            "assistant.threads.setStatus" | "assistant.threads.setSuggestedPrompts" | "agents.sessions.setStatus" => {
+                vec!["assistant:write".to_owned()]
+            }
             other => panic!("src/slack/client.rs calls {other}: say here which scopes it needs"),
         });
     }
     for event in events(all) {
         needed.extend(match event.as_str() {
             "app_mention" => Some("app_mentions:read".to_owned()),
-            "app_home_opened" => None,
+            "app_home_opened" | "app_uninstalled" | "tokens_revoked" | "agent_session_stopped" => None,
             other => Some(format!("{}:history", other.strip_prefix("message.").expect("a message event"))),
         });
     }

@@ -69,6 +69,14 @@ impl Workspace {
         self.hub.open_dm(&UserId::new(user)).map(|c| c.id)
     }
 
+    /// People begin a direct message of several, with the bot among them.
+    ///
+    /// # Errors
+    /// When one of them is unknown.
+    pub async fn open_group_dm(&self, users: &[&str]) -> Result<ChannelId, Refused> {
+        self.hub.group_dm(users).map(|c| c.id)
+    }
+
     /// A person opens the app's Home tab.
     ///
     /// # Errors

@@ -133,20 +133,33 @@ pub enum Endpoint {
 }
 
 /// What `manifest.yaml` asks to be granted.
-const SCOPES: [&str; 8] = [
+const SCOPES: [&str; 12] = [
     "app_mentions:read",
     "assistant:write",
     "channels:history",
+    "channels:read",
     "chat:write",
     "groups:history",
+    "groups:read",
     "im:history",
+    "im:write",
     "mpim:history",
+    "mpim:read",
     "users:read",
 ];
 
 /// What `manifest.yaml` asks to be told.
-const EVENTS: [&str; 6] =
-    ["app_home_opened", "app_mention", "message.channels", "message.groups", "message.im", "message.mpim"];
+const EVENTS: [&str; 9] = [
+    "agent_session_stopped",
+    "app_home_opened",
+    "app_mention",
+    "app_uninstalled",
+    "message.channels",
+    "message.groups",
+    "message.im",
+    "message.mpim",
+    "tokens_revoked",
+];
 
 impl Settings {
     /// In memory, with secrets made for this run, Slack's own schedule, no banner and no examples.

@@ -325,7 +325,7 @@ fn check_limits(body: &Body) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(crate::slack::fuzz::budget(64))]
     #[test]
     fn i14_whatever_the_fields_hold_the_card_keeps_its_shape_and_limits(
         name in any::<String>(), products in "\\PC{0,1000}", reason in any::<String>(), who in any::<String>(),

@@ -190,8 +190,9 @@ async fn a_posted_message_is_found_by_its_key_on_a_later_page() {
     })
     .await;
     let client = client(&base);
-    let find =
-        async |key: &str| client.find_by_outbox_key(&ChannelId::new("C1"), &MessageTs::new("1.0"), key).await.unwrap();
+    let find = async |key: &str| {
+        client.find_by_outbox_key(&ChannelId::new("C1"), Some(&MessageTs::new("1.0")), key).await.unwrap()
+    };
     assert_eq!(find("k1").await, Some(MessageTs::new("1.3")));
     assert_eq!(find("k2").await, None);
 }
@@ -201,7 +202,7 @@ async fn a_thread_without_end_is_not_said_to_lack_the_message() {
     let (base, _) =
         slack(|_| json_answer(json!({ "ok": true, "messages": [], "response_metadata": { "next_cursor": "more" } })))
             .await;
-    let found = client(&base).find_by_outbox_key(&ChannelId::new("C1"), &MessageTs::new("1.0"), "k").await;
+    let found = client(&base).find_by_outbox_key(&ChannelId::new("C1"), Some(&MessageTs::new("1.0")), "k").await;
     assert!(matches!(found, Err(SlackError::Uncertain(_))));
 }
 
@@ -221,7 +222,67 @@ async fn connections_are_kept_and_the_token_never_shows() {
 async fn a_search_whose_answer_is_not_whole_has_not_looked_everywhere() {
     for answer in [json!({"ok": true}), json!({"ok": true, "messages": [], "has_more": true})] {
         let (base, _) = slack(move |_| json_answer(answer.clone())).await;
-        let found = client(&base).find_by_outbox_key(&ChannelId::new("C1"), &MessageTs::new("1.0"), "k").await;
+        let found = client(&base).find_by_outbox_key(&ChannelId::new("C1"), Some(&MessageTs::new("1.0")), "k").await;
         assert!(matches!(found, Err(SlackError::Uncertain(_))), "{found:?}");
     }
+}
+
+#[tokio::test]
+async fn what_stands_in_no_thread_is_looked_for_among_the_newest_messages() {
+    let (base, seen) = slack(|_| {
+        let ours = json!({ "event_type": "sales_concierge_outbox", "event_payload": { "key": "k1" } });
+        json_answer(json!({ "ok": true, "messages": [{ "ts": "1.9", "metadata": ours }], "has_more": true }))
+    })
+    .await;
+    let client = client(&base);
+    let find = async |key: &str| client.find_by_outbox_key(&ChannelId::new("D1"), None, key).await.unwrap();
+    assert_eq!(find("k1").await, Some(MessageTs::new("1.9")));
+    assert_eq!(find("k2").await, None);
+    let seen = seen.lock().unwrap();
+    assert!(seen.iter().all(|(path, ..)| path.starts_with("/api/conversations.history?channel=D1&")), "{seen:?}");
+}
+
+#[tokio::test]
+async fn a_conversation_that_slack_refused_for_its_rate_is_left_alone_and_others_go_on() {
+    let (base, seen) = slack(|path| match path {
+        "/api/chat.postMessage" => (StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, "30")], "").into_response(),
+        _ => json_answer(json!({ "ok": true, "ts": "1.5" })),
+    })
+    .await;
+    let client = client(&base);
+    let (c1, c2, ts) = (ChannelId::new("C1"), ChannelId::new("C2"), MessageTs::new("1.0"));
+    let limited = |secs| Err(SlackError::RateLimited { after: Duration::from_secs(secs) });
+    assert_eq!(client.post(&c1, None, &body(), None).await, limited(30));
+    let again = client.clone().post(&c1, None, &body(), None).await;
+    assert!(matches!(again, Err(SlackError::Paused { after }) if after.as_secs() >= 28), "{again:?}");
+    // Statuses give way where messages wait; what takes one away does not.
+    assert!(matches!(client.set_status(&c1, &ts, "…", &[]).await, Err(SlackError::Paused { .. })));
+    let working = Session::Working { person: &UserId::new("U1"), title: "" };
+    assert!(matches!(client.set_session(&c1, &ts, working).await, Err(SlackError::Paused { .. })));
+    client.set_status(&c1, &ts, "", &[]).await.unwrap();
+    client.set_session(&c1, &ts, Session::Idle).await.unwrap();
+    client.update(&c1, &ts, &body()).await.unwrap();
+    client.set_status(&c2, &ts, "…", &[]).await.unwrap();
+    assert_eq!(client.post(&c2, None, &body(), None).await, limited(30));
+    let third = client.post(&ChannelId::new("C3"), None, &body(), None).await;
+    assert!(matches!(third, Err(SlackError::Paused { .. })), "two refused conversations: the method waits");
+    let posts = seen.lock().unwrap().iter().filter(|(path, ..)| path == "/api/chat.postMessage").count();
+    assert_eq!(posts, 2);
+}
+
+#[tokio::test]
+async fn prompts_name_no_thread_and_a_session_says_who_began_it() {
+    let (base, seen) = slack(|_| json_answer(json!({ "ok": true }))).await;
+    let client = client(&base);
+    let prompt = |n: usize| Prompt { title: format!("t{n}"), message: format!("m{n}") };
+    let prompts: Vec<Prompt> = (0..6).map(prompt).collect();
+    client.set_prompts(&ChannelId::new("D1"), "例", &prompts).await.unwrap();
+    let title = "長".repeat(300);
+    let working = Session::Working { person: &UserId::new("U1"), title: &title };
+    client.set_session(&ChannelId::new("D1"), &MessageTs::new("1.0"), working).await.unwrap();
+    let seen = seen.lock().unwrap();
+    assert_eq!(seen[0].2["prompts"].as_array().unwrap().len(), 4);
+    assert!(seen[0].2.get("thread_ts").is_none());
+    assert_eq!((&seen[1].2["status"], &seen[1].2["initiator_user_id"]), (&json!("processing"), &json!("U1")));
+    assert!(seen[1].2["title"].as_str().unwrap().encode_utf16().count() <= 200);
 }

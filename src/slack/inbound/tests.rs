@@ -67,6 +67,7 @@ fn a_direct_message_is_read() {
             ts: MessageTs::new("1795000000.000100"),
             thread_ts: Some(MessageTs::new("1794999999.000001")),
             is_ext_shared: false,
+            has_files: false,
         }
     );
 }
@@ -156,8 +157,168 @@ fn i09_what_no_person_just_wrote_is_ignored() {
 }
 
 #[test]
-fn a_mention_added_by_an_edit_is_a_message() {
-    message(&dm(json!({ "type": "app_mention", "edited": { "user": "U0MORI", "ts": "1795000009.000000" } })));
+fn a_mention_in_a_changed_message_is_an_edit_of_its_author() {
+    let edited = |by: &str| dm(json!({ "type": "app_mention", "edited": { "user": by, "ts": "1795000009.000000" } }));
+    let Inbound::Edited { message, at } = read(&edited("U0MORI")) else { unreachable!() };
+    assert_eq!((message.ts.as_str(), at.as_str()), ("1795000000.000100", "1795000009.000000"));
+    assert!(message.mentions_me);
+    assert_eq!(read(&edited("U0ADMIN")), Inbound::Ignored("edit"));
+}
+
+/// A person's message as it stands within events about it.
+fn inner(text: &str, more: Value) -> Value {
+    let mut message = json!({ "type": "message", "user": "U0MORI", "text": text, "ts": "1795000000.000100" });
+    for (k, v) in more.as_object().unwrap() {
+        message[k] = v.clone();
+    }
+    message
+}
+
+fn change(after: Value, before: Value) -> Value {
+    envelope(json!({
+        "type": "message", "subtype": "message_changed", "hidden": true, "channel": "D0MORI", "channel_type": "im",
+        "ts": "1795000009.000200", "event_ts": "1795000009.000200", "message": after, "previous_message": before,
+    }))
+}
+
+fn by(user: &str) -> Value {
+    json!({ "edited": { "user": user, "ts": "1795000009.000000" } })
+}
+
+#[test]
+fn a_changed_text_is_an_edit_with_the_messages_own_place_and_words() {
+    let thread = json!({ "thread_ts": "1794999999.000001", "edited": { "user": "U0MORI", "ts": "1795000009.000000" } });
+    for (was, is, words) in [
+        ("600円", "700円", "700円"),
+        ("", "700円", "700円"),
+        ("700円", "", ""),
+        ("<@U0MATE> 700円", "700円", "700円"),
+        ("700円", "<@U0BOT> 700円", "700円"),
+    ] {
+        let Inbound::Edited { message, at } = read(&change(inner(is, thread.clone()), inner(was, json!({})))) else {
+            unreachable!("{was} → {is}")
+        };
+        assert_eq!((message.text.as_str(), at.as_str()), (words, "1795000009.000000"));
+        assert_eq!(message.ts.as_str(), "1795000000.000100", "not the event's");
+        assert_eq!(message.thread_ts, Some(MessageTs::new("1794999999.000001")));
+        assert_eq!((message.sender.user.as_str(), message.channel_kind), ("U0MORI", ChannelKind::Dm));
+    }
+}
+
+#[test]
+fn what_changed_in_a_message_without_its_author_changing_words_is_no_edit() {
+    let edited = by("U0MORI");
+    let preview = json!({ "attachments": [{ "from_url": "https://x.example" }] });
+    let both = |mut a: Value, b: &Value| {
+        a.as_object_mut().unwrap().extend(b.as_object().unwrap().clone());
+        a
+    };
+    for (after, before) in [
+        // A preview, before and after the person changed the words; a translation; a reply below.
+        (inner("<https://x.example>", preview.clone()), inner("<https://x.example>", json!({}))),
+        (inner("a", both(preview, &edited)), inner("a", edited.clone())),
+        (inner("a", json!({ "reply_count": 3, "latest_reply": "1.1" })), inner("a", json!({ "reply_count": 2 }))),
+        (inner("a", json!({ "reply_count": 3 })), Value::Null),
+        (inner("a", edited.clone()), Value::Null),
+        (inner("other words", json!({})), inner("a", json!({}))),
+        // White space; the same link with and without its label.
+        (inner("a  b\n", edited.clone()), inner(" a b", json!({}))),
+        (inner("<https://x.example|x.example>", edited.clone()), inner("<https://x.example>", json!({}))),
+        // Somebody else did it, or nobody who is named.
+        (inner("b", by("U0ADMIN")), inner("a", json!({}))),
+        (inner("b", json!({ "edited": {} })), inner("a", json!({}))),
+        (inner("b", json!({ "edited": "yes" })), inner("a", json!({}))),
+        // No plain message.
+        (inner("b", both(edited.clone(), &json!({ "subtype": "channel_topic" }))), inner("a", json!({}))),
+        (inner("b", both(edited.clone(), &json!({ "user": null }))), inner("a", json!({}))),
+        (inner("b", both(edited.clone(), &json!({ "ts": null }))), inner("a", json!({}))),
+        (Value::Null, inner("a", json!({}))),
+        (json!("b"), json!("a")),
+    ] {
+        assert_eq!(read(&change(after.clone(), before.clone())), Inbound::Ignored("edit"), "{after} {before}");
+    }
+    // Our own edits and streams, and those of other programs.
+    for (who, reason) in [
+        (json!({ "user": "U0BOT" }), "own_message"),
+        (json!({ "bot_id": "B0BOT" }), "own_message"),
+        (json!({ "bot_id": "B0CI" }), "bot_message"),
+        (json!({ "bot_profile": { "app_id": "A0CI" } }), "bot_message"),
+        (json!({ "subtype": "bot_message", "user": null }), "bot_message"),
+        (json!({ "user": "USLACKBOT" }), "slackbot"),
+    ] {
+        let after = inner("b", both(by("U0BOT"), &who));
+        assert_eq!(read(&change(after, inner("a", json!({})))), Inbound::Ignored(reason), "{who}");
+    }
+}
+
+#[test]
+fn a_deleted_message_is_known_by_its_own_place_also_when_it_leaves_a_tombstone() {
+    let deletion = |more: Value| {
+        let mut event = json!({
+            "type": "message", "subtype": "message_deleted", "hidden": true, "channel": "D0MORI", "channel_type": "im",
+            "ts": "1795000009.000200", "deleted_ts": "1795000000.000100", "previous_message": inner("600円", json!({})),
+        });
+        for (k, v) in more.as_object().unwrap() {
+            event[k] = v.clone();
+        }
+        envelope(event)
+    };
+    let tombstone = inner("This message was deleted.", json!({ "subtype": "tombstone", "user": "USLACKBOT" }));
+    for event in [deletion(json!({})), change(tombstone, inner("600円", json!({})))] {
+        let Inbound::Deleted(message) = read(&event) else { unreachable!("{event}") };
+        assert_eq!((message.ts.as_str(), message.sender.user.as_str()), ("1795000000.000100", "U0MORI"));
+        assert_eq!(message.text, "");
+    }
+    for (more, reason) in [
+        (json!({ "previous_message": null }), "edit"),
+        (json!({ "deleted_ts": "1795000000.000101" }), "edit"),
+        (json!({ "previous_message": inner("x", json!({ "bot_id": "B0BOT" })) }), "own_message"),
+        (json!({ "previous_message": inner("x", json!({ "bot_id": "B0CI" })) }), "bot_message"),
+        (json!({ "channel": null }), "edit"),
+    ] {
+        assert_eq!(read(&deletion(more.clone())), Inbound::Ignored(reason), "{more}");
+    }
+}
+
+#[test]
+fn the_end_of_our_own_installation_is_told_from_that_of_others() {
+    let event = |event: Value| read(&envelope(event));
+    assert_eq!(event(json!({ "type": "app_uninstalled" })), Inbound::Ended("app_uninstalled"));
+    let revoked = |tokens: Value| event(json!({ "type": "tokens_revoked", "tokens": tokens }));
+    assert_eq!(revoked(json!({ "oauth": ["U0MORI"], "bot": ["U0BOT"] })), Inbound::Ended("tokens_revoked"));
+    for other in
+        [json!({ "oauth": ["U0BOT"], "bot": [] }), json!({ "bot": ["U0BOT2"] }), json!({ "bot": "U0BOT" }), json!(null)]
+    {
+        assert_eq!(revoked(other.clone()), Inbound::Ignored("other_token"), "{other}");
+    }
+    let mut elsewhere = envelope(json!({ "type": "app_uninstalled" }));
+    elsewhere["authorizations"] = json!([{ "team_id": "T0OTHER" }]);
+    assert_eq!(read(&elsewhere), Inbound::Ignored("other_team"));
+    assert_eq!(read(&json!({ "type": "app_rate_limited", "team_id": null })), Inbound::RateLimited);
+    assert_eq!(event(json!({ "type": "app_rate_limited", "minute_rate_limited": 1 })), Inbound::RateLimited);
+}
+
+#[test]
+fn only_peoples_words_are_read_from_a_thread() {
+    let said = |more: Value| {
+        let message = inner("<@U0MATE|aki> 600円\u{200b}&amp;", more);
+        spoken(&message, &TeamId::new("T0FARM"), &me()).map(|s| (s.sender.subject(), s.text))
+    };
+    let words = Some(("slack:T0FARM:U0MORI".to_owned(), "@aki 600円&".to_owned()));
+    assert_eq!(said(json!({})), words);
+    assert_eq!(said(by("U0MORI")), words, "as it reads now");
+    assert_eq!(said(json!({ "team": "T0OTHER" })).unwrap().0, "slack:T0OTHER:U0MORI");
+    for none in [
+        json!({ "bot_id": "B0BOT" }),
+        json!({ "bot_id": "B0CI" }),
+        json!({ "user": "USLACKBOT" }),
+        json!({ "user": null }),
+        json!({ "subtype": "channel_join" }),
+        json!({ "subtype": "tombstone", "hidden": true }),
+        json!({ "ts": null }),
+    ] {
+        assert_eq!(said(none.clone()), None, "{none}");
+    }
 }
 
 #[test]
@@ -216,7 +377,6 @@ fn what_cannot_be_read_is_named() {
     }
     assert_eq!(read(&dm(json!({ "channel": null }))), Inbound::NotUnderstood("no_channel"));
     assert_eq!(read(&dm(json!({ "ts": 1.5 }))), Inbound::NotUnderstood("no_ts"));
-    assert_eq!(read(&json!({ "type": "app_rate_limited", "team_id": null })), Inbound::Ignored("app_rate_limited"));
 }
 
 #[test]
@@ -374,6 +534,9 @@ proptest! {
         read(&value);
         read(&json!({ "type": "event_callback", "event": value }));
         read(&dm(json!({ "text": value })));
+        read(&change(value.clone(), inner("a", json!({}))));
+        read(&change(inner("b", json!({ "edited": value })), value.clone()));
+        read(&dm(json!({ "subtype": "message_deleted", "previous_message": value })));
         press(|p| p["actions"] = value.clone());
         press(|p| *p = value.clone());
     }
@@ -381,5 +544,28 @@ proptest! {
     #[test]
     fn any_text_reads_without_failing(text in "[<>@!#|^&;a-zU0BOT あ]{0,60}") {
         said(&text);
+    }
+
+    /// Whatever stands around the words, and whoever is said to have changed them.
+    #[test]
+    fn an_edit_is_one_exactly_when_its_author_changed_the_words(
+        was in "[ab<@U0BOT> ]{0,8}", is in "[ab<@U0BOT> ]{0,8}", by in prop_oneof!["U0MORI", "U0ADMIN", Just(String::new())],
+        extra in prop_oneof![
+            Just(json!({})),
+            Just(json!({ "attachments": [{ "id": 1 }] })),
+            Just(json!({ "blocks": [null], "subtype": null })),
+            Just(json!({ "reply_count": 2, "metadata": { "event_payload": { "n": 1 } } })),
+            Just(json!({ "subtype": "file_share", "files": [{}] })),
+        ],
+    ) {
+        let mut after = inner(&is, extra);
+        after["edited"] = json!({ "user": by, "ts": "1795000009.000000" });
+        let seen = |raw: &str| {
+            let seen = readable(raw, &me().user);
+            let words: Vec<String> = seen.text.split_whitespace().map(str::to_owned).collect();
+            (words, seen.mentions_me, seen.mentions_others)
+        };
+        let is_edit = matches!(read(&change(after, inner(&was, json!({})))), Inbound::Edited { .. });
+        prop_assert_eq!(is_edit, by == "U0MORI" && seen(&was) != seen(&is));
     }
 }

@@ -1,20 +1,17 @@
 //! Markdown as models write it, read into the few shapes that Slack can show.
 //!
 //! What it promises: every character that is not markup comes out, in order, with addresses unlinked. HTML, mention
-//! syntax and anything else unknown is ordinary text. Strong emphasis follows a rule of its own, since CommonMark's
-//! leaves `**「これ」**は` unread: the common mark rule wants a space where Japanese has none.
+//! syntax and anything else unknown is ordinary text. Emphasis follows a rule of its own (see [`super::marks`]), since
+//! CommonMark's leaves `**「これ」**は` unread and reads `10*3` as a mark.
 
 use std::mem;
 
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::links::unlink;
+use super::marks::{self, Mark, unmark};
 use crate::domain::Lang;
 use crate::words;
-
-/// Stands for an opening or closing `**` between the two readers. A noncharacter: [`super::visible()`] has removed any
-/// that the input held.
-const STRONG: char = '\u{fdd0}';
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Style {
@@ -90,7 +87,7 @@ impl Block {
 
 /// Reads Markdown that [`super::visible()`] has cleaned.
 pub(super) fn parse(markdown: &str, lang: Lang) -> Vec<Block> {
-    let marked = mark_strong(markdown);
+    let marked = marks::mark(markdown);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut reader = Reader::new(lang);
     for event in Parser::new_ext(&marked, options) {
@@ -101,86 +98,14 @@ pub(super) fn parse(markdown: &str, lang: Lang) -> Vec<Block> {
     reader.blocks
 }
 
-/// Replaces pairs of `**` within a line by [`STRONG`]. A mark opens before and closes after anything but a space;
-/// what stands beyond it does not matter. Code is left alone, and so are marks without a partner.
-fn mark_strong(markdown: &str) -> String {
-    let mut out = String::with_capacity(markdown.len());
-    let mut fence: Option<(char, usize)> = None;
-    for line in markdown.split_inclusive('\n') {
-        let bare = line.trim_start_matches(|c: char| c == '>' || c.is_whitespace()).trim_end();
-        let tick = bare.chars().next().filter(|c| matches!(c, '`' | '~'));
-        let run = tick.map_or(0, |tick| bare.chars().take_while(|c| *c == tick).count());
-        match (fence, tick) {
-            (None, Some(tick)) if run >= 3 => fence = Some((tick, run)),
-            (Some((open, len)), Some(tick)) if tick == open && run >= len && bare.chars().count() == run => {
-                fence = None
-            }
-            (None, _) => {
-                mark_line(line, &mut out);
-                continue;
-            }
-            _ => {}
-        }
-        out.push_str(line);
-    }
-    out
-}
-
-fn mark_line(line: &str, out: &mut String) {
-    let chars: Vec<char> = line.chars().collect();
-    let at = |i: usize| chars.get(i).copied();
-    let run = |from: usize, c: char| chars.iter().skip(from).take_while(|x| **x == c).count();
-    let mut pairs = Vec::new();
-    let mut open: Option<usize> = None;
-    let mut i = 0;
-    while let Some(c) = at(i) {
-        match c {
-            '\\' => i += 2,
-            '`' => {
-                let len = run(i, '`');
-                let close = (i + len..chars.len())
-                    .find(|j| at(*j) == Some('`') && at(j.saturating_sub(1)) != Some('`') && run(*j, '`') == len);
-                i = close.unwrap_or(i) + len;
-            }
-            '*' => {
-                let len = run(i, '*');
-                if len == 2 {
-                    let before = i.checked_sub(1).and_then(at).is_some_and(|c| !c.is_whitespace());
-                    let after = at(i + 2).is_some_and(|c| !c.is_whitespace());
-                    match open {
-                        Some(start) if before => {
-                            pairs.extend([start, i]);
-                            open = None;
-                        }
-                        _ if after => open = Some(i),
-                        _ => {}
-                    }
-                }
-                i += len;
-            }
-            _ => i += 1,
-        }
-    }
-    for (i, c) in chars.iter().enumerate() {
-        if pairs.binary_search(&i).is_ok() {
-            out.push(STRONG);
-        } else if i.checked_sub(1).is_none_or(|before| pairs.binary_search(&before).is_err()) {
-            out.push(*c);
-        }
-    }
-}
-
-fn unmark(text: &str) -> String {
-    text.replace(STRONG, "**")
-}
-
 struct Reader {
     lang: Lang,
     blocks: Vec<Block>,
     spans: Vec<Span>,
     style: Style,
     strong_depth: usize,
-    strong_mark: bool,
+    /// What our own marks have begun.
+    marked: Style,
     heading: bool,
     quote_depth: usize,
     /// The next number of each open list, outermost first; `None` for bullets.
@@ -202,7 +127,7 @@ impl Reader {
             spans: Vec::new(),
             style: Style::default(),
             strong_depth: 0,
-            strong_mark: false,
+            marked: Style::default(),
             heading: false,
             quote_depth: 0,
             lists: Vec::new(),
@@ -317,7 +242,7 @@ impl Reader {
             }
             TagEnd::TableCell => {
                 let cell: String = mem::take(&mut self.spans).into_iter().map(|s| s.text).collect();
-                self.strong_mark = false;
+                self.marked = Style::default();
                 if let Some(row) = self.table.as_mut().and_then(|(_, rows)| rows.last_mut()) {
                     row.push(unlink(&cell.replace('\n', " ")));
                 }
@@ -355,7 +280,12 @@ impl Reader {
     }
 
     fn current(&self) -> Style {
-        Style { bold: self.heading || self.strong_mark || self.strong_depth > 0, ..self.style }
+        Style {
+            bold: self.heading || self.marked.bold || self.strong_depth > 0,
+            italic: self.style.italic || self.marked.italic,
+            strike: self.style.strike || self.marked.strike,
+            code: self.style.code,
+        }
     }
 
     fn text(&mut self, text: &str) {
@@ -363,12 +293,16 @@ impl Reader {
             code.push_str(text);
             return;
         }
-        for (i, part) in text.split(STRONG).enumerate() {
-            if i > 0 {
-                self.strong_mark = !self.strong_mark;
-            }
+        for part in text.split_inclusive(Mark::is) {
+            let (words, mark) = Mark::split(part);
             let style = self.current();
-            self.push(part, style);
+            self.push(&unmark(words), style);
+            match mark {
+                Some(Mark::Strong) => self.marked.bold = !self.marked.bold,
+                Some(Mark::Emphasis) => self.marked.italic = !self.marked.italic,
+                Some(Mark::Strike) => self.marked.strike = !self.marked.strike,
+                None => {}
+            }
         }
     }
 
@@ -386,7 +320,7 @@ impl Reader {
 
     /// Ends the running text and puts it where it belongs.
     fn end_text(&mut self) {
-        self.strong_mark = false;
+        self.marked = Style::default();
         let mut spans = unlinked(mem::take(&mut self.spans));
         if let Some(last) = spans.last_mut() {
             last.text.truncate(last.text.trim_end_matches('\n').len());

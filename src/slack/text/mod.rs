@@ -7,18 +7,20 @@
 
 mod links;
 mod markdown;
+mod marks;
 mod render;
 mod split;
 mod visible;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub(super) use links::unlink;
 pub(super) use split::clamp;
 pub use visible::visible;
 
 use crate::domain::Lang;
+use crate::words;
 use markdown::Block;
 
 /// What is posted: the outbox stores it as JSON.
@@ -46,9 +48,50 @@ pub fn plain(text: &str, footer: &[String]) -> Vec<Body> {
     render::bodies(block.into_iter().collect(), footer)
 }
 
-/// The same message without blocks, for when Slack refuses them: sending the blocks again would fail again.
-pub fn fallback(body: &Body) -> Body {
-    Body { text: body.text.clone(), blocks: Value::Null }
+/// The message in a simpler form, for when Slack refuses this one: sending the same again would fail again. A card is
+/// reduced to its words and buttons, everything else to its text, a text to one short sentence. `None`: there is no
+/// simpler form, and what cannot be pressed is no card.
+pub fn fallback(body: &Body) -> Option<Body> {
+    let blocks = body.blocks.as_array().map(Vec::as_slice).unwrap_or_default();
+    let is = |block: &Value, kind: &str| block.get("type").and_then(Value::as_str) == Some(kind);
+    if let Some(buttons) = blocks.iter().find(|block| is(block, "actions")) {
+        if blocks.len() == 2 && blocks.first().is_some_and(|block| is(block, "section")) {
+            return None;
+        }
+        let mut lines = Vec::new();
+        blocks.iter().filter(|block| !is(block, "actions")).for_each(|block| plain_texts(block, &mut lines));
+        let section = json!({
+            "type": "section",
+            "text": { "type": "plain_text", "text": clamp(&lines.join("\n"), SECTION), "emoji": false },
+        });
+        return Some(Body { text: body.text.clone(), blocks: json!([section, buttons]) });
+    }
+    if !blocks.is_empty() {
+        return Some(Body { text: body.text.clone(), blocks: Value::Null });
+    }
+    let notice = |lang| escape(&words::replies::not_shown(lang));
+    let is_notice = [Lang::Ja, Lang::En].into_iter().any(|lang| body.text == notice(lang));
+    (!is_notice).then(|| Body { text: notice(language(&body.text)), blocks: Value::Null })
+}
+
+/// Slack's limit of a section's text, in UTF-16 units.
+const SECTION: usize = 3000;
+
+/// The texts of a block's `plain_text` objects, in order.
+fn plain_texts(value: &Value, out: &mut Vec<String>) {
+    match value {
+        Value::Object(map) if map.get("type").and_then(Value::as_str) == Some("plain_text") => {
+            out.extend(map.get("text").and_then(Value::as_str).map(str::to_owned));
+        }
+        Value::Object(map) => map.values().for_each(|value| plain_texts(value, out)),
+        Value::Array(list) => list.iter().for_each(|value| plain_texts(value, out)),
+        _ => {}
+    }
+}
+
+/// The language in which a message was written.
+fn language(text: &str) -> Lang {
+    if text.contains(|c| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}')) { Lang::Ja } else { Lang::En }
 }
 
 /// Text for the `text` field: Slack's three escapes, once.

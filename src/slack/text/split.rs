@@ -5,9 +5,12 @@ use unicode_segmentation::UnicodeSegmentation;
 /// Where a cut reads best, best first.
 const BREAKS: [fn(&str) -> bool; 3] = [
     |g| g.contains('\n'),
-    |g| matches!(g, "。" | "．" | "！" | "？" | "!" | "?" | "」" | "）"),
-    |g| g.chars().all(char::is_whitespace) || matches!(g, "、" | "，" | ","),
+    |g| g.ends_with(['。', '．', '！', '？', '!', '?', '」', '）']),
+    |g| g.chars().all(char::is_whitespace) || g.ends_with(['、', '，', ',']),
 ];
+
+/// A token in angle brackets is at most so long, in graphemes.
+const TOKEN: usize = 300;
 
 /// Bytes of a piece in the escaped `text` field.
 pub(super) fn escaped_bytes(text: &str) -> usize {
@@ -26,20 +29,22 @@ pub(super) fn utf16_units(text: &str) -> usize {
 }
 
 /// Cuts a text into pieces that cost at most `max` each; joined they are the text. A cut is made between graphemes, in
-/// the last third at the best place to break; only a grapheme that is itself too large is cut, between characters.
+/// the last third at the best place to break. What means something only as a whole is not cut: a word or number of
+/// ASCII characters, an address, `:emoji:`, `&entity;`, `<@U1|name>`; unless it alone costs more than a third of a
+/// piece. A grapheme that is itself too large is cut between characters.
 pub(super) fn pieces(text: &str, max: usize, cost: fn(&str) -> usize) -> Vec<String> {
     let mut out = Vec::new();
     let mut open: Vec<&str> = Vec::new();
     let mut spent = 0;
-    for grapheme in text.graphemes(true).flat_map(|g| atoms(g, max, cost)) {
-        let price = cost(grapheme);
+    for atom in atoms(text, max, cost) {
+        let price = cost(atom);
         while spent + price > max && !open.is_empty() {
             let rest = open.split_off(best_break(&open));
             out.push(open.concat());
             spent = rest.iter().map(|g| cost(g)).sum();
             open = rest;
         }
-        open.push(grapheme);
+        open.push(atom);
         spent += price;
     }
     if !open.is_empty() {
@@ -48,8 +53,47 @@ pub(super) fn pieces(text: &str, max: usize, cost: fn(&str) -> usize) -> Vec<Str
     out
 }
 
-fn atoms(grapheme: &str, max: usize, cost: fn(&str) -> usize) -> Vec<&str> {
-    if cost(grapheme) <= max { vec![grapheme] } else { grapheme.split("").filter(|c| !c.is_empty()).collect() }
+/// What is not cut, in order; joined the text.
+fn atoms(text: &str, max: usize, cost: fn(&str) -> usize) -> Vec<&str> {
+    let starts: Vec<(usize, &str)> = text.grapheme_indices(true).collect();
+    let offset = |i: usize| starts.get(i).map_or(text.len(), |(at, _)| *at);
+    let mut out = Vec::new();
+    let mut i = 0;
+    while let Some((from, grapheme)) = starts.get(i).copied() {
+        let end = i + token(starts.get(i..).unwrap_or_default());
+        let whole = text.get(from..offset(end)).unwrap_or_default();
+        if end > i + 1 && cost(whole) <= max / 3 {
+            out.push(whole);
+            i = end;
+            continue;
+        }
+        // A word that is too long is one to its end, so that no shorter token is seen in its middle.
+        for (_, grapheme) in starts.get(i..end.max(i + 1)).unwrap_or(&[(from, grapheme)]) {
+            if cost(grapheme) <= max {
+                out.push(grapheme);
+            } else {
+                out.extend(grapheme.split("").filter(|c| !c.is_empty()));
+            }
+        }
+        i = end.max(i + 1);
+    }
+    out
+}
+
+/// Of how many graphemes the token is that the text begins with; 0 for none.
+fn token(text: &[(usize, &str)]) -> usize {
+    let bracketed = || {
+        let begins = text.get(1).is_some_and(|(_, g)| matches!(*g, "@" | "#" | "!" | "h" | "m" | "t"));
+        let inside = text.iter().take(TOKEN).skip(1).take_while(|(_, g)| !g.contains(['<', '\n', '\r']));
+        let end = inside.enumerate().find(|(_, (_, g))| *g == ">").map(|(i, _)| i + 2);
+        end.filter(|_| begins)
+    };
+    let is_word = |g: &str| g.len() == 1 && g.bytes().all(|b| b.is_ascii_graphic());
+    match text.first() {
+        Some((_, "<")) => bracketed().unwrap_or(1),
+        Some((_, g)) if is_word(g) => text.iter().take_while(|(_, g)| is_word(g) && *g != "<").count(),
+        _ => 0,
+    }
 }
 
 /// How many of the graphemes go before the cut: all of them unless the last third has a better place.
@@ -117,10 +161,39 @@ mod tests {
         assert_eq!(clamp("aか\u{3099}b", 3), "a…");
     }
 
+    #[test]
+    fn what_means_something_only_whole_is_not_cut() {
+        for token in [
+            "<@U0123456789|森 あおい>",
+            "<https://shop.example/a?b=c|店 の 案内>",
+            "<!subteam^S0123|@営業>",
+            "&amp;",
+            ":white_check_mark:",
+            "S20261124093000-7",
+            "1,234,567円",
+            "https[:]//shop[.]example/a?b=c",
+        ] {
+            for before in 80..120 {
+                let text = format!("{}{token}{}", "あ".repeat(before), "い".repeat(120));
+                let cut = pieces(&text, 120, utf16_units);
+                assert_eq!(cut.concat(), text);
+                let digits = token.trim_end_matches('円');
+                assert!(cut.iter().any(|piece| piece.contains(digits)), "{token} after {before}: {cut:?}");
+            }
+        }
+        let endless = format!("<https://shop.example/{}", "a".repeat(500));
+        assert!(pieces(&endless, 100, utf16_units).iter().all(|piece| piece.len() <= 100));
+    }
+
     proptest! {
+        #![proptest_config(crate::slack::fuzz::budget(256))]
+
         #[test]
         fn nothing_is_lost_no_limit_is_passed_no_grapheme_is_cut(
-            text in "([a-z<>& \n]|あ|。|👨‍👩‍👧‍👦|𠮷|か\u{3099}){0,120}",
+            text in prop_oneof![
+                "([a-z<>&@!|; \n]|あ|。|👨‍👩‍👧‍👦|𠮷|か\u{3099}|<@U1>|&amp;|\r\n|🇯🇵|\u{600}){0,120}",
+                any::<String>(),
+            ],
             max in 40_usize..90,
         ) {
             let cut = pieces(&text, max, escaped_bytes);

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::slack::fuzz::budget;
 
 fn reply(markdown: &str, footer: &[String], lang: Lang) -> Vec<Body> {
     reply_checked(markdown, footer, lang, &str::to_owned)
@@ -315,10 +316,150 @@ fn many_blocks_are_several_messages() {
 }
 
 #[test]
-fn a_fallback_is_text_alone_and_says_the_same() {
-    let body = &bodies("| a | b |\n|--|--|\n| | 2 |\n\n**合計** 2")[0];
-    let text_only = fallback(body);
-    assert_eq!((text_only.blocks, text_only.text.as_str()), (Value::Null, "a | b\n– | 2\n合計 2"));
+fn the_fallback_is_text_that_says_the_same_then_a_short_sentence_then_nothing() {
+    for (answer, said, notice) in [
+        ("| a | b |\n|--|--|\n| | 2 |\n\n**合計** 2", "a | b\n– | 2\n合計 2", "お返事をSlackに表示できませんでした"),
+        ("the **total** is 2", "the total is 2", "I could not show my answer in Slack"),
+    ] {
+        let text_only = fallback(&bodies(answer)[0]).unwrap();
+        assert_eq!((&text_only.blocks, text_only.text.as_str()), (&Value::Null, said));
+        let short = fallback(&text_only).unwrap();
+        assert!(short.blocks.is_null() && short.text.starts_with(notice), "{}", short.text);
+        assert_eq!(fallback(&short), None);
+    }
+}
+
+#[test]
+fn a_card_is_reduced_to_its_words_and_buttons_and_never_to_a_text_that_nobody_can_press() {
+    let plain_text = |text: &str| json!({ "type": "plain_text", "text": text, "emoji": false });
+    let buttons = json!({ "type": "actions", "block_id": "b", "elements": [{ "type": "button", "action_id": "x" }] });
+    let card = Body {
+        text: "登録の確認\nお客様: 佐藤 &amp; 森".into(),
+        blocks: json!([
+            { "type": "header", "text": plain_text("登録の確認") },
+            { "type": "section", "fields": [plain_text("お客様\n佐藤 & 森"), plain_text(&"長".repeat(2000))] },
+            { "type": "context", "elements": [plain_text(&"注".repeat(2000))] },
+            buttons,
+        ]),
+    };
+    let simple = fallback(&card).unwrap();
+    let words = simple.blocks[0]["text"]["text"].as_str().unwrap();
+    assert!(words.starts_with("登録の確認\nお客様\n佐藤 & 森\n長") && words.encode_utf16().count() == 3000, "{words}");
+    assert_eq!((simple.blocks[1].clone(), simple.blocks.as_array().unwrap().len()), (buttons, 2));
+    assert_eq!(simple.text, card.text);
+    assert_eq!(fallback(&simple), None);
+}
+
+/// Strings in all blocks, in UTF-16 units: what Slack counts against the size of a message.
+fn size(body: &Body) -> usize {
+    fn units(value: &Value) -> usize {
+        match value {
+            Value::Object(map) => {
+                let text = map.get("text").and_then(Value::as_str).map_or(0, |t| t.encode_utf16().count());
+                text + map.values().map(units).sum::<usize>()
+            }
+            Value::Array(list) => list.iter().map(units).sum(),
+            _ => 0,
+        }
+    }
+    units(&body.blocks)
+}
+
+#[test]
+fn whatever_the_length_each_message_keeps_the_limits_of_a_post_and_of_an_update() {
+    for (text, least) in [
+        ("あ".repeat(1400), 2),
+        (format!("{}👨‍👩‍👧‍👦", "a".repeat(3990)), 2),
+        ("&".repeat(1000), 2),
+        ("<".repeat(999), 1),
+        ("a".repeat(45_000), 12),
+        (format!("{}\n\n", "b".repeat(2900)).repeat(5), 4),
+        ("c".repeat(3042), 1),
+        ("𠮷".repeat(3000), 3),
+        ("か\u{3099}".repeat(3000), 5),
+        ("詳細 at line 1\n".repeat(700), 3),
+    ] {
+        let all = bodies(&text);
+        assert!(all.len() >= least, "{} messages of {}…", all.len(), text.chars().take(9).collect::<String>());
+        all.iter().for_each(assert_harmless);
+        let bare = |s: &str| s.split_whitespace().collect::<String>();
+        assert!(bare(&joined(&all)) == bare(&visible(&text)));
+    }
+}
+
+#[test]
+fn a_text_of_exactly_the_limit_is_one_message_and_the_footer_counts() {
+    let exact = "a".repeat(3999);
+    assert_eq!(bodies(&exact).len(), 1);
+    let with_footer = reply(&exact, &["登録なし".into()], Lang::Ja);
+    assert_eq!(with_footer.len(), 2);
+    with_footer.iter().for_each(assert_harmless);
+    let clamped = clamp(&"a".repeat(151), 150);
+    assert_eq!((clamped.encode_utf16().count(), clamped.ends_with('…')), (150, true));
+}
+
+#[test]
+fn marks_work_beside_japanese_chinese_and_korean_and_never_eat_a_sign_between_figures() {
+    for (markdown, shown) in [
+        ("これは**重要**です", "これは*重要*です"),
+        ("한글**강조**한글", "한글*강조*한글"),
+        ("这是**粗体**文字\n- 一\n  - **二**", "这是*粗体*文字\n- 一\n  - *二*"),
+        ("中文`程式`中文", "中文`程式`中文"),
+        ("**この文は太字になりません。**この文", "*この文は太字になりません。*この文"),
+        ("**「ビット」**で", "*「ビット」*で"),
+        ("**マークダウン(Markdown)**の", "*マークダウン(Markdown)*の"),
+        ("*「斜体」*と~~「取消」~~は", "_「斜体」_と~「取消」~は"),
+        ("***「両方」***は", "*_「両方」_*は"),
+        ("10*3=30、4*5=20", "10*3=30、4*5=20"),
+        ("100円*1 200円*2", "100円*1 200円*2"),
+        ("9~17時、10~20日", "9~17時、10~20日"),
+        ("2**3**4", "2**3**4"),
+        ("売上_2026_11 と file_name_x", "売上_2026_11 と file_name_x"),
+        ("| 式 |\n|--|\n| 10*3 と 4*5 |", "*式*\n10*3 と 4*5"),
+        ("    10*3 **x** ~y~", "preformatted:10*3 **x** ~y~"),
+        ("`10*3*4 ~~x~~`", "`10*3*4 ~~x~~`"),
+    ] {
+        assert_eq!(seen(markdown), shown, "{markdown}");
+    }
+}
+
+#[test]
+fn rows_of_real_queries_make_a_table_that_slack_takes() {
+    for (markdown, shown) in [
+        ("| | |\n|---|---|\n| Owner | |", "*–*|*–*\nOwner|–"),
+        ("| a | b |\n|---|---|\n| 1 | 2 | 3 |", "*a*|*b*\n1|2"),
+        ("| a |\n|---|\n| &nbsp; |\n| \u{200b} |", "*a*\n–\n–"),
+        (
+            "| a |\n|---|\n| **太字** [銀行](https://evil.example) <!here> |",
+            "*a*\n太字 銀行 (https[:]//evil[.]example) <!here>",
+        ),
+    ] {
+        assert_eq!(seen(markdown), shown, "{markdown}");
+        bodies(markdown).iter().for_each(assert_harmless);
+    }
+    let two = format!("| a |\n|--|\n| {} |\n\n", "い".repeat(600)).repeat(2);
+    let wide = |columns: usize| {
+        format!("|{}\n|{}\n|{}", " h |".repeat(columns), "--|".repeat(columns), " v |".repeat(columns))
+    };
+    for markdown in [two, wide(20), wide(21), format!("| a |\n|--|\n{}", "| r |\n".repeat(101))] {
+        for body in bodies(&markdown) {
+            assert_harmless(&body);
+            for table in body.blocks.as_array().unwrap().iter().filter(|b| b["type"] == "table") {
+                let rows = table["rows"].as_array().unwrap();
+                assert!(rows.len() <= 100 && rows.iter().all(|row| row.as_array().unwrap().len() <= 20));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_label_with_signs_of_slacks_own_syntax_stays_text() {
+    assert_eq!(
+        joined(&bodies("[a|b>c](https://shop.example/?x=1&y=2|z)")),
+        "a|b>c (https[:]//shop[.]example/?x=1&y=2|z)"
+    );
+    assert_eq!(bodies("AT&amp;T")[0].text, "AT&amp;T");
+    assert_eq!(plain("AT&T &amp;", &[])[0].text, "AT&amp;T &amp;amp;");
 }
 
 /// What must hold for every message of text, whatever went in.
@@ -361,7 +502,7 @@ fn assert_harmless(body: &Body) {
         }
     }
     walk(&body.blocks);
-    assert!(body.blocks.as_array().unwrap().len() <= 50);
+    assert!(body.blocks.as_array().unwrap().len() <= 50 && size(body) <= 12_000);
     assert!(!body.text.is_empty() && body.text.len() <= 4000, "{}", body.text.len());
     assert!(!body.text.contains(['<', '>']) && !body.text.contains("://"), "{}", body.text);
     let bare = body.text.replace("&amp;", "").replace("&lt;", "").replace("&gt;", "");
@@ -395,13 +536,23 @@ fn markdownish() -> impl Strategy<Value = String> {
         Just("あ".repeat(900)),
         Just("\\".to_owned()),
         Just("<br>".to_owned()),
+        Just("***".to_owned()),
+        Just("~~".to_owned()),
+        Just("~".to_owned()),
+        Just("10*3".to_owned()),
+        Just(":tomato:".to_owned()),
+        Just("1,234,567円".to_owned()),
+        Just("か\u{3099}".to_owned()),
+        Just("a".repeat(1500)),
+        Just("\n~~~rust\n".to_owned()),
+        Just("\u{600}1".to_owned()),
         Just("# ".to_owned()),
     ];
     prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(budget(128))]
 
     #[test]
     fn i12_i13_i14_i16_whatever_a_model_writes_is_harmless(markdown in markdownish(), footer in markdownish()) {

@@ -40,6 +40,8 @@ async fn claimed(work: &Work, ts: &str, lease: Duration) -> Claimed {
         ts,
         is_ext_shared: false,
         addressed: true,
+        has_files: false,
+        change: None,
     });
     queue::push(work, &job, None).await.unwrap();
     queue::claim(work, lease).await.unwrap().unwrap()

@@ -108,6 +108,18 @@ pub(super) async fn push(redis: &Redis, job: &Job, event_id: Option<&str>) -> Re
     Ok(if fresh { Pushed::New } else { Pushed::Duplicate })
 }
 
+pub(super) async fn seen(redis: &Redis, thread: &ThreadKey, mark: &str) -> Result<bool, work::Error> {
+    let key = Keys::of(redis, &thread.to_string()).mark(mark);
+    Ok(redis.command(::redis::cmd("EXISTS").arg(key)).await?)
+}
+
+pub(super) async fn see(redis: &Redis, thread: &ThreadKey, mark: &str) -> Result<(), work::Error> {
+    let key = Keys::of(redis, &thread.to_string()).mark(mark);
+    let _: ::redis::Value =
+        redis.command(::redis::cmd("SET").arg(key).arg("").arg("NX").arg("PX").arg(millis(SEEN_FOR))).await?;
+    Ok(())
+}
+
 pub(super) async fn joined(redis: &Redis, thread: &ThreadKey) -> Result<bool, work::Error> {
     let keys = Keys::of(redis, &thread.to_string());
     let joined: Option<u8> = redis.command(::redis::cmd("HGET").arg(keys.state()).arg("joined")).await?;

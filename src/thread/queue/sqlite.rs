@@ -50,6 +50,20 @@ pub(super) async fn push(write: &SqlitePool, job: &Job, event_id: Option<&str>) 
     Ok(if fresh { Pushed::New } else { Pushed::Duplicate })
 }
 
+pub(super) async fn seen(read: &SqlitePool, mark: &str) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM seen WHERE key = $1)").bind(mark).fetch_one(read).await
+}
+
+pub(super) async fn see(write: &SqlitePool, mark: &str) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "INSERT INTO seen (key, at) VALUES ($1, CAST(unixepoch('subsec') * 1000 AS INTEGER)) ON CONFLICT DO NOTHING",
+    )
+    .bind(mark)
+    .execute(write)
+    .await
+    .map(drop)
+}
+
 pub(super) async fn joined(read: &SqlitePool, thread: &ThreadKey) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar::<_, bool>("SELECT joined FROM threads WHERE thread = $1")
         .bind(thread.to_string())

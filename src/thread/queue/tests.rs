@@ -16,6 +16,8 @@ fn message(ts: &str, root: Option<&str>) -> Job {
         ts,
         is_ext_shared: false,
         addressed: true,
+        has_files: false,
+        change: None,
     })
 }
 

@@ -108,6 +108,8 @@ impl Rig {
             limits: false,
             ..Settings::new(sample::seed(), Clock::system())
         };
+        // The greeting comes when it comes: only tests about it ask to be told who opens a conversation.
+        settings.events.retain(|event| event != "app_home_opened");
         if let Some(shape) = options.shape {
             shape(&mut settings);
         }
@@ -124,7 +126,10 @@ impl Rig {
             ("SALES_CONCIERGE__LOG__JSON", "true".to_owned()),
             ("SALES_CONCIERGE__LIMITS__CALLS_PER_MINUTE", "1000".to_owned()),
             ("SALES_CONCIERGE__TURN__TURNS_PER_MINUTE", "1000".to_owned()),
+            ("SALES_CONCIERGE__SLACK__POSTS_PER_MINUTE", "0".to_owned()),
             ("SALES_CONCIERGE__DUTIES__INTERVAL_MS", "100".to_owned()),
+            // The farm's own channel is for all of its figures; tests of who reads along use others.
+            ("SALES_CONCIERGE__AUDIENCE__CHANNELS__C0HANBAI", "直販,卸".to_owned()),
         ];
         let env = env.into_iter().chain(options.env).map(|(k, v)| (k.to_owned(), v)).collect();
         Self { dir, workspace, model, env, bot: None }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use sales_concierge::playground::workspace::Call;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{PATIENCE, Rig};
 
@@ -113,11 +113,32 @@ pub fn assert_harmless(sent: &Sent) {
     assert!(!bare.contains('&'), "i13 not escaped exactly once: {text}");
     assert!(!text.is_empty() && text.len() <= 4_000, "{} bytes of text", text.len());
     let card = sent.key.as_deref().and_then(|k| k.strip_prefix("card:"));
-    walk(args.get("blocks").unwrap_or(&Value::Null), card);
+    let mut blocks = args.get("blocks").cloned().unwrap_or_default();
+    if card.is_none()
+        && let Some(last) = blocks.as_array_mut().and_then(|b| b.pop_if(|b| b["type"] == "context_actions"))
+    {
+        assert_feedback(&last);
+    }
+    walk(&blocks, card);
     for word in strings(&all) {
         assert!(!has_address(word), "i12 an address in {word}");
         assert!(!word.chars().any(hidden), "i16 something invisible in {word:?}");
     }
+}
+
+/// The host's own two buttons under an answer: whatever a model says, they carry a verdict and a turn.
+fn assert_feedback(block: &Value) {
+    let mut rest = block.clone();
+    let element = rest.pointer_mut("/elements/0").and_then(Value::as_object_mut).expect("an element");
+    for (button, verdict) in [("positive_button", "good:"), ("negative_button", "bad:")] {
+        let button = element.remove(button).expect("a button");
+        let turn = button["value"].as_str().and_then(|v| v.strip_prefix(verdict)).unwrap_or_default();
+        assert!(turn.len() >= 32 && turn.bytes().all(|b| b.is_ascii_hexdigit() || b == b'.'), "i14 {block}");
+        assert_eq!(button["text"]["type"], "plain_text", "i14 {block}");
+    }
+    let bare =
+        json!({"type": "context_actions", "elements": [{"type": "feedback_buttons", "action_id": "answer_feedback"}]});
+    assert_eq!(rest, bare, "i14 {block}");
 }
 
 fn walk(value: &Value, card: Option<&str>) {
