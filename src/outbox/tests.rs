@@ -175,7 +175,7 @@ async fn a_wish_that_follows_one_given_up_is_sent(engine) {
 
 on_both_engines! {
 async fn a_wish_that_comes_in_while_an_older_one_is_refused_is_sent_as_it_was_wished(engine) {
-    for error in ["invalid_blocks", "not_in_channel", "invalid_auth"] {
+    for error in ["invalid_blocks", "not_in_channel", "missing_scope"] {
         let desk = Desk::new(engine, SECOND).await;
         desk.wants(&body("card")).await;
         desk.refuses(error, Some(body("receipt")));

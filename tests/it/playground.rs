@@ -113,7 +113,7 @@ async fn whatever_is_done_to_the_bot_from_the_page_there_is_one_sale_and_the_pan
         1
     );
     page.picture("panel").await;
-    let proposal = page.run("return document.querySelectorAll('.steps').length && fetch(location.origin + '/page/thread?' + new URLSearchParams({as: 'U0AOKI', channel: 'D0AOKI', ts: document.querySelector('#log .message').dataset.ts})).then(r => r.text()).then(t => (t.match(/\"value\":\"([A-Za-z0-9_-]{20,})\"/) || [])[1])").await;
+    let proposal = page.run("return document.querySelectorAll('.steps').length && fetch(location.origin + '/page/thread?' + new URLSearchParams({as: 'U0AOKI', channel: 'D0AOKI', ts: [...document.querySelectorAll('#log .message')].find(m => m.textContent.includes('販売登録して')).dataset.ts})).then(r => r.text()).then(t => (t.match(/\"value\":\"([A-Za-z0-9_-]{20,})\"/) || [])[1])").await;
     let proposal = proposal.as_str().expect("a card's button carries an id").to_owned();
 
     // Now the server that writes is killed, and the button is pressed twice.
