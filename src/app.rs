@@ -24,8 +24,10 @@ use crate::http::{self, Edge};
 use crate::listen;
 use crate::mcp::{self, Mcp, Pins};
 use crate::outbox::{self, Outbox};
+use crate::rates::Rates;
 use crate::records::postgres::Group;
 use crate::records::{Records, Source};
+use crate::recovery::Recovery;
 use crate::sales;
 use crate::slack::client::Client;
 use crate::slack::scopes;
@@ -40,7 +42,7 @@ use crate::thread::press::{Press, Presses};
 use crate::thread::turn::Turns;
 use crate::thread::{queue, trace, worker};
 use crate::tokens::{Keys, PublicKeys};
-use crate::work::Work;
+use crate::work::{self, Work};
 
 /// How long running turns may take to end after the signal to stop.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -151,7 +153,7 @@ impl Watch {
     ///
     /// # Errors
     /// When a store does not answer.
-    pub async fn thread(&self, thread: &ThreadKey) -> Result<Vec<trace::Step>, sqlx::Error> {
+    pub async fn thread(&self, thread: &ThreadKey) -> Result<Vec<trace::Step>, work::Error> {
         trace::of(&self.records, &self.work, thread).await
     }
 
@@ -172,6 +174,7 @@ pub struct App {
     mcp: Arc<Mcp>,
     turns: Arc<Turns>,
     duties: Duties,
+    recovery: Option<Recovery>,
     pressed: UnboundedReceiver<Press>,
     wake_worker: Arc<Notify>,
     worker: worker::Settings,
@@ -185,9 +188,7 @@ impl App {
     pub async fn build(config: &Config, dir: &DataDir, keys: Keys, clock: Clock) -> anyhow::Result<Self> {
         let records = open_records(config, dir, Group::Bot).await?;
         let stores = async {
-            let work = Work::open(&dir.work())
-                .await
-                .with_context(|| format!("the work file {} cannot be opened", dir.work().display()))?;
+            let work = open_work(config, dir).await?;
             // Whoever held these leases is gone: one process at a time uses the files. A database has other users.
             queue::free_all(&work).await.context("the work file does not answer")?;
             if !records.is_shared() {
@@ -220,6 +221,8 @@ impl App {
 
         let model =
             Arc::new(openai::OpenAi::new(config.model.endpoint()).context("the model's settings cannot be used")?);
+        let calls = Rates::over(&work, "calls", config.limits.calls_a_minute());
+        let (reader, reader_clock) = (slack.clone(), clock.clone());
         let outbox = Outbox::new(records.clone(), slack.clone());
         let askers = Arc::new(Askers::new(records.clone(), slack.clone(), clock.clone(), config.company));
         let audience = Audience::new(
@@ -238,7 +241,7 @@ impl App {
             work.clone(),
             slack,
             outbox.clone(),
-            Agent::new(model, Arc::clone(&mcp), config.policy.clone(), config.limits.clone()),
+            Agent::new(model, Arc::clone(&mcp), config.policy.clone(), config.limits.clone(), calls),
             Arc::clone(&askers),
             audience,
             me.clone(),
@@ -278,6 +281,14 @@ impl App {
             pressed: handed,
             socket,
         });
+        let recovery = match &work {
+            Work::Redis(redis) => {
+                let interval = Duration::from_millis(config.duties.interval_ms.max(1));
+                let edge = Arc::clone(&edge);
+                Some(Recovery::new(redis.clone(), records.clone(), reader, edge, reader_clock, interval))
+            }
+            Work::Sqlite { .. } => None,
+        };
         let duties = Duties::new(
             records.clone(),
             work.clone(),
@@ -304,6 +315,7 @@ impl App {
             mcp,
             turns,
             duties,
+            recovery,
             pressed,
             wake_worker,
             worker: config.worker.clone(),
@@ -336,10 +348,18 @@ impl App {
     /// # Errors
     /// None at present.
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
+        let wake_worker = Arc::clone(&self.wake_worker);
         let worker =
             tokio::spawn(worker::run(self.work.clone(), self.turns, self.wake_worker, stop.clone(), self.worker));
         let duties = tokio::spawn(self.duties.run(self.pressed, stop.clone()));
         let upkeep = tokio::spawn(telemetry::upkeep());
+        if let Work::Redis(redis) = &self.work {
+            let (redis, wake, stop) = (redis.clone(), wake_worker, stop.clone());
+            tokio::spawn(async move { redis.listen(wake, stop).await });
+        }
+        if let Some(recovery) = self.recovery {
+            tokio::spawn(recovery.run(stop.clone()));
+        }
         if let Some(listener) = self.metrics {
             let router = Router::new()
                 .route("/metrics", get(|| async { telemetry::metrics().map(|m| m.render()).unwrap_or_default() }));
@@ -402,6 +422,21 @@ pub async fn open_records(config: &Config, dir: &DataDir, group: Group) -> anyho
     match source {
         Source::File(file) => opened.with_context(|| format!("the records in {} cannot be opened", file.display())),
         Source::Postgres(_) => opened.context("the records in the database cannot be opened (DATABASE_URL)"),
+    }
+}
+
+/// The work of a data folder, or in the Redis that is configured.
+///
+/// # Errors
+/// When it cannot be opened; the message says where it is.
+pub async fn open_work(config: &Config, dir: &DataDir) -> anyhow::Result<Work> {
+    let source = config.work(dir.work());
+    let opened = Work::open(&source).await;
+    match source {
+        work::Source::File(file) => {
+            opened.with_context(|| format!("the work file {} cannot be opened", file.display()))
+        }
+        work::Source::Redis(_) => opened.context("Redis does not answer (REDIS_URL)"),
     }
 }
 

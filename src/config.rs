@@ -17,10 +17,13 @@ use serde::de::DeserializeOwned;
 use crate::domain::Secret;
 use crate::records::Source as RecordsSource;
 use crate::records::postgres::{Group, Section as RecordsSection};
-use crate::{agent, audit, duties, policy, proposals, telemetry, thread};
+use crate::{agent, audit, duties, policy, proposals, telemetry, thread, work};
 
 const PREFIX: &str = "SALES_CONCIERGE";
 const FILE: &str = "sales-concierge.toml";
+
+/// Bytes of history that Redis keeps of a thread, however little of it is shown.
+const LEAST_HISTORY: u64 = 128 * 1024;
 
 /// Everything that can be set.
 #[derive(Clone, Debug, Default)]
@@ -51,12 +54,12 @@ pub struct Config {
     pub proposals: proposals::Settings,
     /// Where the records are.
     pub records: RecordsSection,
+    /// Where the work is.
+    pub work: work::Section,
     /// The sales server.
     pub sales_server: SalesServer,
     /// Logs.
     pub log: telemetry::Settings,
-    /// Variables that name stores which this build cannot use.
-    pub other_stores: Vec<&'static str>,
 }
 
 /// `[server]`
@@ -224,12 +227,10 @@ impl Default for SalesServer {
 #[error("the configuration has {} fault(s):\n{}", .0.len(), .0.join("\n"))]
 pub struct ConfigError(pub Vec<String>);
 
-/// Names that elsewhere say where data is kept, and what is kept in the data folder instead.
-const OTHER_STORES: [(&str, &str); 1] = [("REDIS_URL", "work.sqlite")];
-
 /// Names that are usual elsewhere, and the keys they stand for. Ours win over them.
-const USUAL: [(&str, &str); 8] = [
+const USUAL: [(&str, &str); 9] = [
     ("DATABASE_URL", "records.url"),
+    ("REDIS_URL", "work.url"),
     ("OPENAI_API_KEY", "model.api_key"),
     ("OPENAI_BASE_URL", "model.base_url"),
     ("SLACK_BOT_TOKEN", "slack.bot_token"),
@@ -265,9 +266,6 @@ impl Config {
 
     /// `faults`: those found so far. A part that cannot be read is left out, so that the others are still checked.
     fn read(file: Option<&Path>, env: HashMap<String, String>, mut faults: Vec<String>) -> Result<Self, ConfigError> {
-        let is_set =
-            |name: &str| env.get(name).is_some_and(|v| !v.is_empty()) || env.contains_key(&format!("{name}_FILE"));
-        let other_stores = OTHER_STORES.iter().map(|(name, _)| *name).filter(|name| is_set(name)).collect();
         let env = with_files(env, &mut faults);
         let mut builder = Source::builder();
         if let Some(file) = file {
@@ -318,8 +316,8 @@ impl Config {
             proposals: sections.take("proposals"),
             records: sections.take("records"),
             sales_server: sections.take("sales_server"),
+            work: sections.take("work"),
             log: sections.take("log"),
-            other_stores,
         };
         sections.finish()?;
         Ok(config)
@@ -331,6 +329,7 @@ impl Config {
     /// With everything that is missing or unusable.
     pub fn check_serve(&self) -> Result<(), ConfigError> {
         let mut faults = self.store_faults(Group::Bot);
+        faults.extend(self.work_faults());
         if self.slack.bot_token.is_none() {
             faults.push(missing("slack.bot_token", "SLACK_BOT_TOKEN", "the bot token of the installed app, xoxb-…"));
         }
@@ -385,25 +384,58 @@ impl Config {
         all(self.store_faults(Group::Reader).into_iter().chain(missing).chain(self.sales_server_faults()).collect())
     }
 
-    /// For each command that reads or writes the stores: they are where this build keeps them.
+    /// For each command that reads or writes the stores: where they are is said in a way that can be used.
     ///
     /// # Errors
-    /// With each variable that names another place.
+    /// With each setting that cannot.
     pub fn check_stores(&self, group: Group) -> Result<(), ConfigError> {
         all(self.store_faults(group))
     }
 
-    /// Going on would let somebody believe that the data is where the variable points.
     fn store_faults(&self, group: Group) -> Vec<String> {
-        let set = OTHER_STORES.iter().filter(|(name, _)| self.other_stores.contains(name));
-        set.map(|(name, file)| {
-            format!(
-                "{name} is set, but not supported yet: this build keeps its data in the data folder ({file}); unset it"
-            )
-        })
-        .chain(self.database_faults())
-        .chain(self.login_faults(group))
-        .collect()
+        self.database_faults().into_iter().chain(self.login_faults(group)).collect()
+    }
+
+    fn work_faults(&self) -> Vec<String> {
+        let section = &self.work;
+        let fault = |what: &str| format!("work.url (REDIS_URL or {}): {what}", variable("work.url"));
+        let Some(url) = &section.url else {
+            let others = [
+                ("work.cluster", section.cluster),
+                ("work.sentinel_master", !section.sentinel_master.is_empty()),
+                ("work.sentinel_password", section.sentinel_password.is_some()),
+            ];
+            let set = others.into_iter().filter(|(_, set)| *set);
+            return set.map(|(key, _)| fault(&format!("not set, and {key} is"))).collect();
+        };
+        let faults = work::redis::faults(&self.redis(url.clone()));
+        let mut faults: Vec<String> = faults.into_iter().map(fault).collect();
+        if section.prefix.is_empty() || section.prefix.contains(['{', '}']) {
+            faults.push(format!("work.prefix ({}): must be a word without curly brackets", variable("work.prefix")));
+        }
+        faults
+    }
+
+    fn redis(&self, url: Secret) -> work::redis::Settings {
+        let section = &self.work;
+        // Twice what is shown to a model, in bytes: a turn that is shown ends somewhere in one that is not.
+        let shown = u64::try_from(self.turn.history_tokens).unwrap_or(0).saturating_mul(3);
+        work::redis::Settings {
+            url,
+            cluster: section.cluster,
+            sentinel_master: Some(section.sentinel_master.clone()).filter(|name| !name.is_empty()),
+            sentinel_password: section.sentinel_password.clone(),
+            prefix: section.prefix.clone(),
+            history_bytes: shown.saturating_mul(2).max(LEAST_HISTORY),
+        }
+    }
+
+    /// Where the work is: `file`, unless Redis is configured.
+    pub fn work(&self, file: PathBuf) -> work::Source {
+        match &self.work.url {
+            None => work::Source::File(file),
+            Some(url) => work::Source::Redis(self.redis(url.clone())),
+        }
     }
 
     /// A login for another part of the program says that the records are in a database, but not how this part gets there.
@@ -527,8 +559,7 @@ fn readable(env: impl Iterator<Item = (OsString, OsString)>) -> (HashMap<String,
 }
 
 fn is_ours(name: &str) -> bool {
-    let usual = USUAL.iter().map(|(usual, _)| *usual).chain(OTHER_STORES.iter().map(|(other, _)| *other));
-    name.starts_with(&format!("{PREFIX}__")) || usual.into_iter().any(|usual| usual == name)
+    name.starts_with(&format!("{PREFIX}__")) || USUAL.iter().any(|(usual, _)| *usual == name)
 }
 
 /// The settings of a file. The fault tells where it is, and nothing of what stands there: that may be a secret.

@@ -25,7 +25,7 @@ use crate::thread::continuation::{Continuation, Continuations};
 use crate::thread::history;
 use crate::thread::press::Press;
 use crate::thread::queue::{self, Pushed};
-use crate::work::Work;
+use crate::work::{self, Work};
 
 mod due;
 
@@ -206,20 +206,25 @@ impl Duties {
         }
     }
 
-    async fn look(&self) -> Result<(), sqlx::Error> {
+    async fn look(&self) -> Result<(), work::Error> {
+        let mut continuations = Vec::new();
         for due in due::all(&self.records).await? {
             match due {
-                Due::Continuation(continuation) => self.go_on(&continuation).await?,
+                Due::Continuation(continuation) => continuations.push(continuation),
                 due => self.begin(due),
             }
+        }
+        // Behind everything else: they need the store of work, and presses do not.
+        for continuation in continuations {
+            self.go_on(&continuation).await?;
         }
         metrics::gauge!("queue_depth").set(queue::depth(&self.work).await? as f64);
         Ok(())
     }
 
-    /// Takes a continuation and makes a job of it, if it is this bot's to carry on. A bot without the conversation could
-    /// only guess what the person wanted: it leaves the one that has it time to come.
-    async fn go_on(&self, continuation: &Continuation) -> Result<(), sqlx::Error> {
+    /// Takes a continuation and makes a job of it, if it is this bot's to carry on. Where each bot has conversations of its
+    /// own, one without this one could only guess what the person wanted: it leaves the one that has it time to come.
+    async fn go_on(&self, continuation: &Continuation) -> Result<(), work::Error> {
         let Some(remaining) = &continuation.remaining else {
             if self.continuations.set_aside(continuation).await? {
                 metrics::counter!("continuations_unreadable_total").increment(1);
@@ -229,6 +234,7 @@ impl Duties {
         };
         let patience = i64::try_from(self.continuations.span().as_millis()).unwrap_or(i64::MAX);
         if self.records.is_shared()
+            && !self.work.is_shared()
             && continuation.age_ms < patience
             && !history::has(&self.work, &remaining.thread, &continuation.origin).await?
         {

@@ -24,7 +24,8 @@ use crate::slack::signature::{SIGNATURE_HEADER, SignatureError, TIMESTAMP_HEADER
 use crate::slack::socket::{Delivery, NotStored, Socket};
 use crate::thread::press::{self, Press, Presses};
 use crate::thread::queue::{self, Change, Job, MessageJob, Pushed};
-use crate::work::Work;
+use crate::thread::rebuilt;
+use crate::work::{self, Work};
 
 /// Slack's own payloads stay far below this.
 const BODY_LIMIT: usize = 1024 * 1024;
@@ -71,6 +72,9 @@ pub fn router(edge: Arc<Edge>) -> Router {
 
 /// What came of a request; the label of `events_total`.
 type Outcome = &'static str;
+
+/// A message was stored and will be answered.
+pub(crate) const ACCEPTED: Outcome = "accepted";
 
 /// Reads and stores one signed event. The answer's text is the challenge, when Slack asks for one.
 ///
@@ -145,9 +149,12 @@ pub enum StoreDown {
     /// Too slow for Slack.
     #[error("the store did not answer in time")]
     Timeout,
-    /// It failed.
+    /// The records failed.
     #[error("the store failed")]
     Failed(#[from] sqlx::Error),
+    /// The queue failed.
+    #[error("the store of work failed")]
+    Work(#[from] work::Error),
     /// A press was not taken; why is in the log.
     #[error(transparent)]
     Press(#[from] press::NotStored),
@@ -163,14 +170,12 @@ where
     }
 }
 
-async fn store_message(edge: &Edge, message: inbound::Message) -> Result<Outcome, sqlx::Error> {
+pub(crate) async fn store_message(edge: &Edge, message: inbound::Message) -> Result<Outcome, work::Error> {
     let thread = ThreadKey::of(&message.team, &message.channel, &message.ts, message.thread_ts.as_ref());
     let in_dm = message.channel_kind == ChannelKind::Dm;
     let addressed = in_dm || message.mentions_me;
     // A reply without a mention is for the bot only where it takes part and nobody else is spoken to.
-    if !addressed
-        && (message.thread_ts.is_none() || message.mentions_others || !queue::joined(&edge.work, &thread).await?)
-    {
+    if !addressed && (message.thread_ts.is_none() || message.mentions_others || !takes_part(edge, &thread).await?) {
         return Ok("not_addressed");
     }
     let event_id = message.event_id.clone();
@@ -179,7 +184,7 @@ async fn store_message(edge: &Edge, message: inbound::Message) -> Result<Outcome
 }
 
 /// Of a message that was taken in before, or is addressed to the bot only as it is now.
-async fn store_change(edge: &Edge, message: inbound::Message, change: Change) -> Result<Outcome, sqlx::Error> {
+async fn store_change(edge: &Edge, message: inbound::Message, change: Change) -> Result<Outcome, work::Error> {
     let thread = ThreadKey::of(&message.team, &message.channel, &message.ts, message.thread_ts.as_ref());
     let addressed = message.channel_kind == ChannelKind::Dm || message.mentions_me;
     let seen = queue::seen(&edge.work, &thread, &message.ts).await?;
@@ -212,15 +217,21 @@ fn job(message: inbound::Message, thread: ThreadKey, addressed: bool, change: Op
     })
 }
 
-async fn push(edge: &Edge, job: Job, event_id: Option<&str>) -> Result<Outcome, sqlx::Error> {
+async fn push(edge: &Edge, job: Job, event_id: Option<&str>) -> Result<Outcome, work::Error> {
     Ok(match queue::push(&edge.work, &job, event_id).await? {
         Pushed::New => {
             fail::fail_point!("http::stored");
             edge.wake_worker.notify_one();
-            "accepted"
+            ACCEPTED
         }
         Pushed::Duplicate => "duplicate",
     })
+}
+
+/// Whether the bot takes part in a thread. Redis may have lost it; then the records know where the bot has spoken.
+async fn takes_part(edge: &Edge, thread: &ThreadKey) -> Result<bool, work::Error> {
+    let joined = queue::joined(&edge.work, thread).await?;
+    Ok(joined || (edge.work.is_shared() && rebuilt::took_part(&edge.records, thread).await?))
 }
 
 async fn events(State(edge): State<Arc<Edge>>, headers: HeaderMap, body: Bytes) -> Response {

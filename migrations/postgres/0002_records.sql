@@ -116,6 +116,8 @@ CREATE TABLE outbox (
 );
 
 CREATE INDEX outbox_due ON outbox (due_at) WHERE sent_version < version AND given_up IS NULL;
+-- Whether the bot has said something in a thread is asked when the store of work does not know.
+CREATE INDEX outbox_by_thread ON outbox (channel, thread_ts);
 
 -- What a settled proposal adds to its conversation; copied into the history once, in order of id.
 CREATE TABLE history_events (

@@ -1,5 +1,6 @@
 //! The bounds of a turn, and what is said when one is reached.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -30,6 +31,13 @@ pub struct Limits {
     pub proposals: u32,
     /// Characters of one call's arguments as JSON.
     pub argument_chars: usize,
+}
+
+impl Limits {
+    /// [`Limits::calls_per_minute`]; none at all would be a bot that does nothing.
+    pub fn calls_a_minute(&self) -> NonZeroU32 {
+        NonZeroU32::new(self.calls_per_minute).unwrap_or(NonZeroU32::MIN)
+    }
 }
 
 impl Default for Limits {

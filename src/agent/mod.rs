@@ -6,17 +6,16 @@
 //! nothing to Slack and stores nothing: its caller keeps each round before asking for the next.
 
 use std::collections::{BTreeSet, HashMap};
-use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::NaiveDate;
 use chrono_tz::Tz;
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use serde_json::{Map, Value};
 
 use crate::domain::{Grounds, Lang, Person, ProposalId, Role, ToolCall, Write};
 use crate::mcp::{Mcp, ToolOutput, ToolSpec};
 use crate::policy::Table;
+use crate::rates::Rates;
 
 mod calls;
 pub mod heard;
@@ -41,9 +40,6 @@ use prompt::Offer;
 
 /// Marks a result that the host made without carrying the call out.
 pub(crate) const NOT_RUN: &str = "not_run";
-
-/// Above this many (person, tool) pairs the rates of those who are idle are forgotten.
-const MANY_RATES: usize = 10_000;
 
 /// For whom a turn runs, read from the staff record and Slack's profile when it begins.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,16 +71,14 @@ pub struct Agent {
     mcp: Arc<Mcp>,
     table: Table,
     limits: Limits,
-    rates: DefaultKeyedRateLimiter<(Person, String)>,
+    rates: Rates,
     /// One per role, made anew when the server was started again.
     offers: Mutex<HashMap<Role, Offered>>,
 }
 
 impl Agent {
-    /// Puts the parts together.
-    pub fn new(model: Arc<dyn Model>, mcp: Arc<Mcp>, table: Table, limits: Limits) -> Self {
-        let per_minute = NonZeroU32::new(limits.calls_per_minute).unwrap_or(NonZeroU32::MIN);
-        let rates = RateLimiter::keyed(Quota::per_minute(per_minute));
+    /// Puts the parts together. `rates` counts the calls of a person of one tool.
+    pub fn new(model: Arc<dyn Model>, mcp: Arc<Mcp>, table: Table, limits: Limits, rates: Rates) -> Self {
         Self { model, mcp, table, limits, rates, offers: Mutex::default() }
     }
 
@@ -111,11 +105,8 @@ impl Agent {
         offer
     }
 
-    fn too_often(&self, who: &Person, tool: &str) -> bool {
-        if self.rates.len() > MANY_RATES {
-            self.rates.retain_recent();
-        }
-        self.rates.check_key(&(who.clone(), tool.to_owned())).is_err()
+    async fn too_often(&self, who: &Person, tool: &str) -> bool {
+        !self.rates.allows(&format!("{}:{}:{tool}", who.team, who.user)).await
     }
 }
 

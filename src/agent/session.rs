@@ -232,8 +232,10 @@ impl<'a> Session<'a> {
         // Calls issued side by side may come in any order: what one of them takes up, another need not.
         self.met.extend(reply.calls.iter().take(keep).flat_map(|asked| self.heard.met(&asked.call)));
         let mut held = BTreeSet::new();
-        let planned: Vec<(ToolCall, Plan)> =
-            reply.calls.into_iter().take(keep).map(|asked| self.plan(asked, &mut held)).collect();
+        let mut planned: Vec<(ToolCall, Plan)> = Vec::new();
+        for asked in reply.calls.into_iter().take(keep) {
+            planned.push(self.plan(asked, &mut held).await);
+        }
         self.told.append(&mut held);
         let proposed = planned.iter().filter(|(_, plan)| matches!(plan, Plan::Propose(_))).count();
         items.extend(planned.iter().map(|(call, _)| Item::Call { call: call.clone() }));
@@ -271,7 +273,7 @@ impl<'a> Session<'a> {
     }
 
     /// Counts one call and decides it.
-    fn plan(&mut self, asked: AskedCall, held: &mut BTreeSet<String>) -> (ToolCall, Plan) {
+    async fn plan(&mut self, asked: AskedCall, held: &mut BTreeSet<String>) -> (ToolCall, Plan) {
         let AskedCall { mut call, broken } = asked;
         call.id = self.names.unique(&call.id);
         let calls_spent = self.budget.tool_calls_left == 0;
@@ -295,7 +297,7 @@ impl<'a> Session<'a> {
         };
         // A rate is used up only by what would otherwise be carried out.
         let carried_out = !broken && objection.is_none() && !matches!(decision, Decision::Deny(_));
-        if carried_out && self.agent.too_often(&self.asker.person, &call.name) {
+        if carried_out && self.agent.too_often(&self.asker.person, &call.name).await {
             counters.too_often = true;
             decision = policy::decide(table, self.asker.role, &call, &counters);
         }

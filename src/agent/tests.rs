@@ -183,9 +183,14 @@ async fn agent(model: &Scripted, fake: &Fake) -> Agent {
     agent_with(model, fake, Limits { calls_per_minute: 1_000_000, ..Limits::default() }).await
 }
 
+fn rates(limits: &Limits) -> Rates {
+    Rates::here("calls", limits.calls_a_minute())
+}
+
 async fn agent_with(model: &Scripted, fake: &Fake, limits: Limits) -> Agent {
     let mcp = fake.connect(Duration::from_secs(20)).await;
-    Agent::new(Arc::new(model.clone()), Arc::new(mcp), Table::default(), limits)
+    let rates = rates(&limits);
+    Agent::new(Arc::new(model.clone()), Arc::new(mcp), Table::default(), limits, rates)
 }
 
 fn sale(extra: Value) -> Value {
@@ -427,7 +432,7 @@ async fn i18_a_model_that_never_answers_ends_with_the_turns_time() {
         }
     }
     let mcp = Arc::new(Fake::farm().connect(Duration::from_secs(5)).await);
-    let agent = Agent::new(Arc::new(Silent), mcp, Table::default(), Limits::default());
+    let agent = Agent::new(Arc::new(Silent), mcp, Table::default(), Limits::default(), rates(&Limits::default()));
     let deadline = Instant::now() + Duration::from_millis(50);
     let budget = Budget { deadline, ..Budget::fresh(agent.limits()) };
     let ran = run_with(&agent, asker(Role::Sales), vec![], asks("続けて"), budget).await;

@@ -9,7 +9,7 @@ use crate::commands::Failure;
 use crate::config::Config;
 use crate::records::postgres::{self, Group};
 use crate::records::{Records, Source};
-use crate::work::Work;
+use crate::work::{self, Work};
 
 /// Brings the stores to this program's version. Safe to run again, and while another process does the same.
 ///
@@ -30,11 +30,14 @@ pub async fn run(config: Config, data_dir: PathBuf) -> Result<(), Failure> {
                 .await
                 .context("the records cannot be opened")
                 .map_err(Failure::Unreachable)?;
-            let work = Work::open(&dir.work())
-                .await
-                .context("the work file cannot be opened")
-                .map_err(Failure::Unreachable)?;
-            work.close().await;
+            // Redis has no schema.
+            if let work::Source::File(file) = config.work(dir.work()) {
+                let work = Work::open_file(&file)
+                    .await
+                    .context("the work file cannot be opened")
+                    .map_err(Failure::Unreachable)?;
+                work.close().await;
+            }
             records.close().await;
             say!("the stores in {} are up to date", dir.path().display());
         }

@@ -70,6 +70,7 @@ pub async fn run(config: Config, options: Options) -> Result<(), Failure> {
 async fn prepare(mut config: Config, dir: &DataDir, port: u16, clock: &Clock) -> anyhow::Result<(Config, Workspace)> {
     // The playground keeps everything in its folder, whatever is configured for `serve`.
     (config.records.url, config.records.migrate_url, config.sales_server.database_url) = (None, None, None);
+    config.work.url = None;
     let today = clock.today(config.company.zone);
     let records = Records::open_file(&dir.records()).await.context("the records cannot be opened")?;
     if let Some(file) = records.sqlite() {

@@ -119,16 +119,38 @@ fn a_variable_that_is_no_text_is_a_fault_if_it_is_ours_and_otherwise_nothing() {
 }
 
 #[test]
-fn a_variable_that_names_another_store_stops_each_command_that_uses_the_stores() {
-    for (name, file) in OTHER_STORES {
-        let config = load(&[(name, "x://secret")]).unwrap();
-        for checked in [config.check_stores(Group::Owner), config.check_serve(), config.check_sales_server()] {
-            let text = checked.unwrap_err().to_string();
-            assert!(text.contains(&format!("{name} is set")) && text.contains(file), "{text}");
-        }
-        config.check_playground().unwrap();
-        load(&[(name, "")]).unwrap().check_stores(Group::Owner).unwrap();
+fn where_redis_is_can_be_said_in_three_ways_and_each_fault_is_named_without_the_address() {
+    let faults_of = |env: &[(&str, &str)]| {
+        let config = load(env).unwrap();
+        let text = config.check_serve().unwrap_err().to_string();
+        text.lines().filter(|line| line.contains("work.")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (cluster, master) = ("SALES_CONCIERGE__WORK__CLUSTER", "SALES_CONCIERGE__WORK__SENTINEL_MASTER");
+    for good in [
+        &[("REDIS_URL", "redis://:s3cr3t@r:6379/2")][..],
+        &[("REDIS_URL", "rediss://user:s3cr3t@r")],
+        &[("REDIS_URL", "unix:///run/redis/socket")],
+        &[("REDIS_URL", "redis://r1:7000, redis://r2:7000"), (cluster, "true")],
+        &[("REDIS_URL", "redis://s1:26379,redis://s2:26379"), (master, "mymaster")],
+        &[("REDIS_URL", "")],
+    ] {
+        assert_eq!(faults_of(good), Vec::<String>::new(), "{good:?}");
     }
+    for (bad, why) in [
+        (&[("REDIS_URL", "http://s3cr3t")][..], "begins with redis://"),
+        (&[("REDIS_URL", "redis://s3cr3t,redis://r2")], "several addresses need work.cluster or work.sentinel_master"),
+        (&[("REDIS_URL", "redis://s3cr3t"), (cluster, "true"), (master, "m")], "exclude each other"),
+        (&[("REDIS_URL", "unix:///s3cr3t"), (cluster, "true")], "through a socket"),
+        (&[("REDIS_URL", "redis://s3cr3t/3"), (cluster, "true")], "no database but 0"),
+        (&[(cluster, "true")], "not set, and work.cluster is"),
+        (&[("REDIS_URL", "redis://s3cr3t"), ("SALES_CONCIERGE__WORK__PREFIX", "{a}")], "curly brackets"),
+    ] {
+        let faults = faults_of(bad);
+        assert!(faults.len() == 1 && faults[0].contains(why) && !faults[0].contains("s3cr3t"), "{bad:?}: {faults:?}");
+    }
+    let file = PathBuf::from("work.sqlite");
+    assert!(matches!(load(&[]).unwrap().work(file.clone()), work::Source::File(_)));
+    assert!(matches!(load(&[("REDIS_URL", "redis://r")]).unwrap().work(file), work::Source::Redis(_)));
 }
 
 #[test]

@@ -324,7 +324,8 @@ impl Client {
             let Some(messages) = answer.get("messages").and_then(Value::as_array) else {
                 return Err(SlackError::Uncertain("the answer has no messages".into()));
             };
-            if let Some(ts) = messages.iter().find(|m| is_ours(m, key)).and_then(|m| string(m, "/ts")) {
+            let ours = messages.iter().find(|m| outbox_key(m) == Some(key));
+            if let Some(ts) = ours.and_then(|m| string(m, "/ts")) {
                 return Ok(Some(MessageTs::new(ts)));
             }
             match string(&answer, "/response_metadata/next_cursor") {
@@ -345,7 +346,36 @@ impl Client {
         let Some(messages) = answer.get("messages").and_then(Value::as_array) else {
             return Err(SlackError::Uncertain("the answer has no messages".into()));
         };
-        Ok(messages.iter().find(|m| is_ours(m, key)).and_then(|m| string(m, "/ts")).map(MessageTs::new))
+        Ok(messages.iter().find(|m| outbox_key(m) == Some(key)).and_then(|m| string(m, "/ts")).map(MessageTs::new))
+    }
+
+    /// One page of what was said in a conversation since `oldest` (seconds since the epoch), or in one of its threads, and
+    /// where the next page begins. Roots come newest first, replies oldest first behind their root.
+    ///
+    /// # Errors
+    /// As [`SlackError`] tells.
+    pub async fn said(
+        &self,
+        channel: &ChannelId,
+        thread_ts: Option<&MessageTs>,
+        oldest: &str,
+        cursor: Option<&str>,
+    ) -> Result<(Vec<Value>, Option<String>), SlackError> {
+        let mut args =
+            vec![("channel", channel.as_str()), ("oldest", oldest), ("include_all_metadata", "true"), ("limit", PAGE)];
+        if let Some(ts) = thread_ts {
+            args.push(("ts", ts.as_str()));
+        }
+        if let Some(cursor) = cursor {
+            args.push(("cursor", cursor));
+        }
+        let method = if thread_ts.is_some() { "conversations.replies" } else { "conversations.history" };
+        let mut answer = self.get(method, &args).await?;
+        let next = string(&answer, "/response_metadata/next_cursor");
+        match answer.get_mut("messages").map(Value::take) {
+            Some(Value::Array(messages)) => Ok((messages, next)),
+            _ => Err(SlackError::Uncertain("the answer has no messages".into())),
+        }
     }
 
     /// Shows what the bot is doing in a thread; an empty status clears it.
@@ -368,6 +398,12 @@ impl Client {
     }
 }
 
+/// The key in the metadata of a message of ours.
+pub fn outbox_key(message: &Value) -> Option<&str> {
+    let ours = message.pointer("/metadata/event_type").and_then(Value::as_str) == Some(OUTBOX_EVENT);
+    message.pointer("/metadata/event_payload/key").and_then(Value::as_str).filter(|_| ours)
+}
+
 /// The arguments that every message has: no previews, no parsing of the text, no formatting in it.
 fn message_args(body: &Body) -> Map<String, Value> {
     let mut args = Map::new();
@@ -386,11 +422,6 @@ fn outgoing(channel: &ChannelId, body: &Body) -> Map<String, Value> {
     let mut args = message_args(body);
     args.insert("channel".into(), json!(channel));
     args
-}
-
-fn is_ours(message: &Value, key: &str) -> bool {
-    message.pointer("/metadata/event_type").and_then(Value::as_str) == Some(OUTBOX_EVENT)
-        && message.pointer("/metadata/event_payload/key").and_then(Value::as_str) == Some(key)
 }
 
 fn string(answer: &Value, path: &str) -> Option<String> {

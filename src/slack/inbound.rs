@@ -13,7 +13,7 @@ use crate::domain::{ChannelId, MessageTs, Person, ProposalId, TeamId, UserId};
 
 mod words;
 
-pub use words::{Readable, readable};
+pub use words::{Readable, readable, unescape};
 
 /// Who the bot is, from `auth.test`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -176,6 +176,20 @@ impl From<Dropped> for Interaction {
 /// Reads a signed event.
 pub fn event(body: &VerifiedBody, me: &Me) -> Inbound {
     read_event(body, me).unwrap_or_else(Inbound::from)
+}
+
+/// Reads a message that Slack gave when it was asked what was said in a conversation. It is read as the event that it was
+/// once, but for what such an answer does not say: whether other companies share the conversation.
+pub fn reread(channel: &ChannelId, said: &Value, me: &Me) -> Option<Message> {
+    let mut event = said.clone();
+    let fields = event.as_object_mut()?;
+    fields.insert("channel".into(), channel.as_str().into());
+    // The words are those of the last edit.
+    fields.remove("edited");
+    match message(&serde_json::json!({ "event": event }), me) {
+        Ok(Inbound::Message(message)) => Some(message),
+        Ok(_) | Err(_) => None,
+    }
 }
 
 fn read_event(body: &VerifiedBody, me: &Me) -> Result<Inbound, Dropped> {

@@ -16,6 +16,7 @@ pub mod history;
 mod outcome;
 pub mod press;
 pub mod queue;
+pub mod rebuilt;
 mod status;
 pub mod trace;
 mod trail;

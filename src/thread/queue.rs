@@ -7,21 +7,18 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use sqlx::types::Json;
 
 use crate::domain::{MessageTs, Person, ThreadKey, TurnId};
-use crate::work::Work;
+use crate::work::{self, Work};
+
+pub(super) mod redis;
+mod sqlite;
 
 /// Marks are kept longer than Slack may deliver an event again: three retries, then hourly for 24 h, and slack.
 const SEEN_FOR: Duration = Duration::from_hours(26);
 
 /// A thread in which nothing was asked for so long is forgotten: its history, and that the bot took part.
-const KEPT_FOR: Duration = Duration::from_hours(90 * 24);
-
-/// So many threads are forgotten in one transaction, lest a message wait for it.
-const FORGOTTEN_AT_ONCE: i64 = 200;
+pub(super) const KEPT_FOR: Duration = Duration::from_hours(90 * 24);
 
 /// What a thread has to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -109,6 +106,10 @@ impl Job {
         }
     }
 
+    fn json(&self) -> Result<String, work::Error> {
+        Ok(serde_json::to_string(self).map_err(|error| sqlx::Error::Encode(Box::new(error)))?)
+    }
+
     /// The marks under which this job counts as seen: the event, and the message it speaks of.
     pub fn marks(&self, event_id: Option<&str>) -> Vec<String> {
         match self {
@@ -177,253 +178,168 @@ pub struct Lease {
     pub thread: String,
     /// Fences earlier holders off.
     pub epoch: i64,
+    /// On Redis, the last fact that was copied into the history: told by the claim, which saves a step.
+    pub(super) applied: i64,
 }
 
 /// Stores a job unless one of its marks was seen.
 ///
 /// # Errors
-/// When the store does not answer; nothing was stored then.
-pub async fn push(work: &Work, job: &Job, event_id: Option<&str>) -> Result<Pushed, sqlx::Error> {
-    let Work::Sqlite { write, .. } = work;
-    let marks = job.marks(event_id);
-    let mut tx = write.begin_with("BEGIN IMMEDIATE").await?;
-    let marked = sqlx::query(
-        "INSERT INTO seen (key, at) SELECT value, CAST(unixepoch('subsec') * 1000 AS INTEGER) FROM json_each($1)
-         WHERE true ON CONFLICT (key) DO NOTHING",
-    )
-    .bind(Json(&marks))
-    .execute(&mut *tx)
-    .await?
-    .rows_affected();
-    let fresh = usize::try_from(marked) == Ok(marks.len());
-    if fresh {
-        let thread = job.thread().to_string();
-        sqlx::query(
-            "INSERT INTO jobs (thread, job, due_at, created_at)
-             SELECT $1, $2, now, now FROM (SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now)",
-        )
-        .bind(&thread)
-        .bind(Json(job))
-        .execute(&mut *tx)
-        .await?;
-        sqlx::query(
-            "INSERT INTO threads (thread, joined, at) VALUES ($1, $2, CAST(unixepoch('subsec') * 1000 AS INTEGER))
-             ON CONFLICT (thread) DO UPDATE SET at = excluded.at, joined = max(joined, excluded.joined)",
-        )
-        .bind(&thread)
-        .bind(match job {
-            Job::Message(message) => message.addressed,
-            Job::Continuation { .. } => true,
-        })
-        .execute(&mut *tx)
-        .await?;
+/// When the store does not answer; on SQLite nothing was stored then, on Redis the job may have been.
+pub async fn push(work: &Work, job: &Job, event_id: Option<&str>) -> Result<Pushed, work::Error> {
+    match work {
+        Work::Sqlite { write, .. } => Ok(sqlite::push(write, job, event_id).await?),
+        Work::Redis(redis) => redis::push(redis, job, event_id).await,
     }
-    tx.commit().await?;
-    Ok(if fresh { Pushed::New } else { Pushed::Duplicate })
 }
 
 /// Whether a message was taken in, during the last day.
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn seen(work: &Work, thread: &ThreadKey, ts: &MessageTs) -> Result<bool, sqlx::Error> {
-    let Work::Sqlite { read, .. } = work;
-    sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM seen WHERE key = $1)")
-        .bind(message_mark(thread, ts))
-        .fetch_one(read)
-        .await
+pub async fn seen(work: &Work, thread: &ThreadKey, ts: &MessageTs) -> Result<bool, work::Error> {
+    let mark = message_mark(thread, ts);
+    match work {
+        Work::Sqlite { read, .. } => Ok(sqlite::seen(read, &mark).await?),
+        Work::Redis(redis) => redis::seen(redis, thread, &mark).await,
+    }
 }
 
 /// Lets a message count as seen: whatever brings its first version later comes too late.
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn see(work: &Work, thread: &ThreadKey, ts: &MessageTs) -> Result<(), sqlx::Error> {
-    let Work::Sqlite { write, .. } = work;
-    sqlx::query(
-        "INSERT INTO seen (key, at) VALUES ($1, CAST(unixepoch('subsec') * 1000 AS INTEGER)) ON CONFLICT DO NOTHING",
-    )
-    .bind(message_mark(thread, ts))
-    .execute(write)
-    .await
-    .map(drop)
+pub async fn see(work: &Work, thread: &ThreadKey, ts: &MessageTs) -> Result<(), work::Error> {
+    let mark = message_mark(thread, ts);
+    match work {
+        Work::Sqlite { write, .. } => Ok(sqlite::see(write, &mark).await?),
+        Work::Redis(redis) => redis::see(redis, thread, &mark).await,
+    }
 }
 
 /// Whether the bot takes part in a thread, so that a reply there is meant for it without a mention.
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn joined(work: &Work, thread: &ThreadKey) -> Result<bool, sqlx::Error> {
-    let Work::Sqlite { read, .. } = work;
-    sqlx::query_scalar::<_, bool>("SELECT joined FROM threads WHERE thread = $1")
-        .bind(thread.to_string())
-        .fetch_optional(read)
-        .await
-        .map(|joined| joined.unwrap_or(false))
+pub async fn joined(work: &Work, thread: &ThreadKey) -> Result<bool, work::Error> {
+    match work {
+        Work::Sqlite { read, .. } => Ok(sqlite::joined(read, thread).await?),
+        Work::Redis(redis) => redis::joined(redis, thread).await,
+    }
 }
 
-/// Hands out the oldest job whose thread is free, and leases the thread. A job that cannot be read is set aside, so that
-/// it holds up nobody.
+/// Hands out the first job of a thread that is free, of those the one that has waited longest, and leases the thread. A
+/// job that cannot be read is set aside, so that it holds up nobody.
 ///
 /// # Errors
-/// When the store does not answer.
-pub async fn claim(work: &Work, lease: Duration) -> Result<Option<Claimed>, sqlx::Error> {
-    let Work::Sqlite { write, .. } = work;
-    let mut tx = write.begin_with("BEGIN IMMEDIATE").await?;
-    let (id, thread, now, job): (i64, String, i64, Job) = loop {
-        let Some(row) = next(&mut tx).await? else {
-            tx.commit().await?;
-            return Ok(None);
-        };
-        let id = row.try_get("id")?;
-        match serde_json::from_str(&row.try_get::<String, _>("job")?) {
-            Ok(job) => break (id, row.try_get("thread")?, row.try_get("now")?, job),
-            Err(error) => {
-                metrics::counter!("jobs_unreadable_total").increment(1);
-                // The error itself may quote the job, which holds a person's words.
-                tracing::error!(job = id, kind = ?error.classify(), "a job cannot be read and is removed");
-                sqlx::query("DELETE FROM jobs WHERE id = $1").bind(id).execute(&mut *tx).await?;
-            }
-        }
-    };
-    let epoch: i64 = sqlx::query_scalar(
-        "INSERT INTO leases (thread, epoch, until) VALUES ($1, 1, $2)
-         ON CONFLICT (thread) DO UPDATE SET epoch = epoch + 1, until = $2 RETURNING epoch",
-    )
-    .bind(&thread)
-    .bind(now.saturating_add(millis(lease)))
-    .fetch_one(&mut *tx)
-    .await?;
-    let attempts: i64 = sqlx::query_scalar(
-        "UPDATE jobs SET state = 'running', attempts = attempts + 1 WHERE id = $1 RETURNING attempts",
-    )
-    .bind(id)
-    .fetch_one(&mut *tx)
-    .await?;
-    tx.commit().await?;
-    Ok(Some(Claimed { id, job, attempts, lease: Lease { thread, epoch } }))
+/// When the store does not answer; a thread may have been leased then, until the lease runs out.
+pub async fn claim(work: &Work, lease: Duration) -> Result<Option<Claimed>, work::Error> {
+    match work {
+        Work::Sqlite { write, .. } => Ok(sqlite::claim(write, lease).await?),
+        Work::Redis(redis) => redis::claim(redis, lease).await,
+    }
 }
 
-/// The oldest job whose thread is free, with the time by which that was judged.
-async fn next(tx: &mut SqliteConnection) -> Result<Option<SqliteRow>, sqlx::Error> {
-    sqlx::query(
-        "WITH clock AS MATERIALIZED (SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now)
-         SELECT j.id, j.thread, j.job, now FROM clock, jobs j LEFT JOIN leases l ON l.thread = j.thread
-         WHERE j.due_at <= now AND coalesce(l.until, 0) <= now
-           AND NOT EXISTS (SELECT 1 FROM jobs k WHERE k.thread = j.thread AND k.id < j.id)
-         ORDER BY j.id LIMIT 1",
-    )
-    .fetch_optional(tx)
-    .await
+/// Said when a while has passed without a word of new work: leases run out silently.
+pub fn look_everywhere(work: &Work) {
+    if let Work::Redis(redis) = work {
+        redis.all_due();
+    }
 }
 
 /// Keeps a thread's lease. `false` when another worker has it.
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn renew(work: &Work, lease: &Lease, span: Duration) -> Result<bool, sqlx::Error> {
-    let Work::Sqlite { write, .. } = work;
-    sqlx::query(
-        "UPDATE leases SET until = CAST(unixepoch('subsec') * 1000 AS INTEGER) + $3 WHERE thread = $1 AND epoch = $2",
-    )
-    .bind(&lease.thread)
-    .bind(lease.epoch)
-    .bind(millis(span))
-    .execute(write)
-    .await
-    .map(|done| done.rows_affected() == 1)
+pub async fn renew(work: &Work, lease: &Lease, span: Duration) -> Result<bool, work::Error> {
+    match work {
+        Work::Sqlite { write, .. } => Ok(sqlite::renew(write, lease, span).await?),
+        Work::Redis(redis) => redis::renew(redis, lease, span).await,
+    }
 }
 
 /// The job is done: it is removed and the thread is free.
 ///
 /// # Errors
 /// When the store does not answer; the job is then run again.
-pub async fn finish(work: &Work, claimed: &Claimed) -> Result<(), sqlx::Error> {
-    let Work::Sqlite { write, .. } = work;
-    let mut tx = write.begin_with("BEGIN IMMEDIATE").await?;
-    if release(&mut tx, &claimed.lease).await? {
-        sqlx::query("DELETE FROM jobs WHERE id = $1").bind(claimed.id).execute(&mut *tx).await?;
+pub async fn finish(work: &Work, claimed: &Claimed) -> Result<(), work::Error> {
+    match work {
+        Work::Sqlite { write, .. } => Ok(sqlite::finish(write, claimed).await?),
+        Work::Redis(redis) => redis::finish(redis, claimed).await,
     }
-    tx.commit().await
 }
 
 /// The job could not be done now: it is due again after a pause and the thread is free.
 ///
 /// # Errors
 /// When the store does not answer; the lease then runs out by itself.
-pub async fn retry(work: &Work, claimed: &Claimed, pause: Duration) -> Result<(), sqlx::Error> {
-    let Work::Sqlite { write, .. } = work;
-    let mut tx = write.begin_with("BEGIN IMMEDIATE").await?;
-    if release(&mut tx, &claimed.lease).await? {
-        let now = crate::records::now_ms(&mut *tx).await?;
-        sqlx::query("UPDATE jobs SET state = 'queued', due_at = $2 WHERE id = $1")
-            .bind(claimed.id)
-            .bind(now.saturating_add(millis(pause)))
-            .execute(&mut *tx)
-            .await?;
+pub async fn retry(work: &Work, claimed: &Claimed, pause: Duration) -> Result<(), work::Error> {
+    match work {
+        Work::Sqlite { write, .. } => Ok(sqlite::retry(write, claimed, pause).await?),
+        Work::Redis(redis) => redis::retry(redis, claimed, pause).await,
     }
-    tx.commit().await
 }
 
-async fn release(tx: &mut SqliteConnection, lease: &Lease) -> Result<bool, sqlx::Error> {
-    sqlx::query("UPDATE leases SET until = 0 WHERE thread = $1 AND epoch = $2")
-        .bind(&lease.thread)
-        .bind(lease.epoch)
-        .execute(tx)
-        .await
-        .map(|done| done.rows_affected() == 1)
-}
-
-/// At the start of the only process that works on this file: whoever held a lease is gone. Epochs stay, so a former
-/// holder that is only asleep is fenced off all the same.
+/// At the start of the only process that works on a file: whoever held a lease is gone. Epochs stay, so a former
+/// holder that is only asleep is fenced off all the same. On Redis others work: leases run out there.
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn free_all(work: &Work) -> Result<(), sqlx::Error> {
-    let Work::Sqlite { write, .. } = work;
-    sqlx::query("UPDATE leases SET until = 0 WHERE until > 0").execute(write).await.map(drop)
+pub async fn free_all(work: &Work) -> Result<(), work::Error> {
+    match work {
+        Work::Sqlite { write, .. } => Ok(sqlite::free_all(write).await?),
+        Work::Redis(_) => Ok(()),
+    }
 }
 
 /// How many jobs wait or run.
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn depth(work: &Work) -> Result<i64, sqlx::Error> {
-    let Work::Sqlite { read, .. } = work;
-    sqlx::query_scalar("SELECT count(*) FROM jobs").fetch_one(read).await
+pub async fn depth(work: &Work) -> Result<i64, work::Error> {
+    match work {
+        Work::Sqlite { read, .. } => Ok(sqlite::depth(read).await?),
+        Work::Redis(redis) => redis::depth(redis).await,
+    }
+}
+
+/// A job that waits or runs, for who wants to look at it.
+pub(super) struct Waiting {
+    /// When it came in, in milliseconds since the epoch.
+    pub at: i64,
+    /// A worker has it.
+    pub runs: bool,
+    /// How often it was begun.
+    pub attempts: i64,
+}
+
+/// The first jobs of a thread.
+pub(super) async fn of_thread(work: &Work, thread: &ThreadKey, count: i64) -> Result<Vec<Waiting>, work::Error> {
+    match work {
+        Work::Sqlite { read, .. } => Ok(sqlite::of_thread(read, thread, count).await?),
+        Work::Redis(redis) => redis::of_thread(redis, thread, count).await,
+    }
 }
 
 /// Forgets what would grow for ever: marks older than any repeated delivery, and threads that nobody has used for months
-/// with their history and their lease.
+/// with their history and their lease. In Redis each key ends by itself.
 ///
-/// The next message in such a thread begins anew: epochs count from one again, which no worker can have slept through,
-/// and what its proposals came to is copied from the records once more.
+/// The next message in such a thread begins anew, and what its proposals came to is copied from the records once more.
+/// Epochs of a file count from one again, which no worker can have slept through.
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn sweep(work: &Work) -> Result<(), sqlx::Error> {
-    let Work::Sqlite { write, .. } = work;
-    let mut tx = write.begin_with("BEGIN IMMEDIATE").await?;
-    let now = crate::records::now_ms(&mut *tx).await?;
-    sqlx::query("DELETE FROM seen WHERE at < $1").bind(now.saturating_sub(millis(SEEN_FOR))).execute(&mut *tx).await?;
-    let idle: Vec<String> = sqlx::query_scalar(
-        "SELECT t.thread FROM threads t LEFT JOIN leases l ON l.thread = t.thread
-         WHERE t.at < $1 AND coalesce(l.until, 0) <= $2
-           AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.thread = t.thread) LIMIT $3",
-    )
-    .bind(now.saturating_sub(millis(KEPT_FOR)))
-    .bind(now)
-    .bind(FORGOTTEN_AT_ONCE)
-    .fetch_all(&mut *tx)
-    .await?;
-    for forget in [
-        "DELETE FROM history WHERE thread IN (SELECT value FROM json_each($1))",
-        "DELETE FROM leases WHERE thread IN (SELECT value FROM json_each($1))",
-        "DELETE FROM threads WHERE thread IN (SELECT value FROM json_each($1))",
-    ] {
-        sqlx::query(forget).bind(Json(&idle)).execute(&mut *tx).await?;
+pub async fn sweep(work: &Work) -> Result<(), work::Error> {
+    match work {
+        Work::Sqlite { write, .. } => Ok(sqlite::sweep(write).await?),
+        Work::Redis(_) => Ok(()),
     }
-    tx.commit().await
+}
+
+/// The error itself may quote the job, which holds a person's words.
+fn unreadable(job: i64, error: &serde_json::Error) {
+    metrics::counter!("jobs_unreadable_total").increment(1);
+    tracing::error!(job, kind = ?error.classify(), "a job cannot be read and is removed");
 }
 
 fn millis(span: Duration) -> i64 {
@@ -431,179 +347,4 @@ fn millis(span: Duration) -> i64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::{ChannelId, TeamId};
-
-    fn message(ts: &str, root: Option<&str>) -> Job {
-        let (team, channel, ts) = (TeamId::new("T1"), ChannelId::new("C1"), MessageTs::new(ts));
-        let thread = ThreadKey::of(&team, &channel, &ts, root.map(MessageTs::new).as_ref());
-        Job::Message(MessageJob {
-            turn: turn_id(&thread, &ts),
-            thread,
-            sender: Person::new("T1", "U1"),
-            in_dm: false,
-            text: "hello".into(),
-            ts,
-            is_ext_shared: false,
-            addressed: true,
-            has_files: false,
-            change: None,
-        })
-    }
-
-    async fn work() -> (tempfile::TempDir, Work) {
-        let dir = tempfile::tempdir().unwrap();
-        let work = Work::open(&dir.path().join("work.sqlite")).await.unwrap();
-        (dir, work)
-    }
-
-    const LEASE: Duration = Duration::from_secs(30);
-
-    #[tokio::test]
-    async fn the_same_message_under_another_event_id_is_a_duplicate() {
-        let (_dir, work) = work().await;
-        assert_eq!(push(&work, &message("1.1", None), Some("Ev1")).await.unwrap(), Pushed::New);
-        assert_eq!(push(&work, &message("1.1", None), Some("Ev2")).await.unwrap(), Pushed::Duplicate);
-        assert_eq!(push(&work, &message("1.1", None), Some("Ev1")).await.unwrap(), Pushed::Duplicate);
-        assert_eq!(push(&work, &message("1.2", None), Some("Ev3")).await.unwrap(), Pushed::New);
-        assert_eq!(depth(&work).await.unwrap(), 2);
-    }
-
-    #[tokio::test]
-    async fn jobs_of_one_thread_run_in_order_and_those_of_others_beside_them() {
-        let (_dir, work) = work().await;
-        for (ts, root) in [("1.1", None), ("1.2", Some("1.1")), ("2.1", None)] {
-            push(&work, &message(ts, root), None).await.unwrap();
-        }
-        let first = claim(&work, LEASE).await.unwrap().unwrap();
-        let beside = claim(&work, LEASE).await.unwrap().unwrap();
-        assert_eq!(first.job, message("1.1", None));
-        assert_eq!(beside.job, message("2.1", None));
-        assert!(claim(&work, LEASE).await.unwrap().is_none(), "the second message of the thread has to wait");
-        finish(&work, &first).await.unwrap();
-        assert_eq!(claim(&work, LEASE).await.unwrap().unwrap().job, message("1.2", Some("1.1")));
-    }
-
-    #[tokio::test]
-    async fn k03_a_job_whose_worker_died_is_handed_out_again_and_the_old_lease_is_fenced_off() {
-        let (_dir, work) = work().await;
-        push(&work, &message("1.1", None), None).await.unwrap();
-        let dead = claim(&work, Duration::ZERO).await.unwrap().unwrap();
-        let taken = claim(&work, LEASE).await.unwrap().unwrap();
-        assert_eq!((taken.attempts, taken.lease.epoch), (2, dead.lease.epoch + 1));
-        assert!(!renew(&work, &dead.lease, LEASE).await.unwrap());
-        finish(&work, &dead).await.unwrap();
-        assert_eq!(depth(&work).await.unwrap(), 1, "a fenced worker cannot finish the job");
-        finish(&work, &taken).await.unwrap();
-        assert_eq!(depth(&work).await.unwrap(), 0);
-    }
-
-    #[tokio::test]
-    async fn a_job_that_is_tried_again_waits_for_its_pause() {
-        let (_dir, work) = work().await;
-        push(&work, &message("1.1", None), None).await.unwrap();
-        let claimed = claim(&work, LEASE).await.unwrap().unwrap();
-        retry(&work, &claimed, Duration::from_secs(60)).await.unwrap();
-        assert!(claim(&work, LEASE).await.unwrap().is_none());
-        assert_eq!(depth(&work).await.unwrap(), 1);
-    }
-
-    async fn run(work: &Work, sql: &'static str) {
-        let Work::Sqlite { write, .. } = work;
-        sqlx::raw_sql(sql).execute(write).await.unwrap();
-    }
-
-    #[tokio::test]
-    async fn a_job_that_cannot_be_read_is_set_aside_and_those_behind_it_run() {
-        let (_dir, work) = work().await;
-        for (ts, root) in [("1.1", None), ("1.2", Some("1.1")), ("2.1", None)] {
-            push(&work, &message(ts, root), None).await.unwrap();
-        }
-        run(&work, r#"UPDATE jobs SET job = '{"kind":"of another version"}' WHERE id IN (1, 3)"#).await;
-        assert_eq!(claim(&work, LEASE).await.unwrap().unwrap().job, message("1.2", Some("1.1")));
-        assert!(claim(&work, LEASE).await.unwrap().is_none());
-        assert_eq!(depth(&work).await.unwrap(), 1);
-    }
-
-    #[tokio::test]
-    async fn a_change_of_a_message_is_a_job_of_its_own_and_the_same_change_is_one() {
-        let (_dir, work) = work().await;
-        let changed = |change: Change| {
-            let Job::Message(message) = message("1.1", None) else { unreachable!() };
-            Job::Message(MessageJob { change: Some(change), ..message })
-        };
-        let edit = |at: &str| changed(Change::Edited { at: MessageTs::new(at) });
-        push(&work, &message("1.1", None), Some("Ev1")).await.unwrap();
-        for (job, event, expected) in [
-            (edit("2.1"), "Ev2", Pushed::New),
-            (edit("2.1"), "Ev3", Pushed::Duplicate),
-            (edit("2.2"), "Ev4", Pushed::New),
-            (changed(Change::Deleted), "Ev5", Pushed::New),
-            (changed(Change::Deleted), "Ev6", Pushed::Duplicate),
-        ] {
-            assert_eq!(push(&work, &job, Some(event)).await.unwrap(), expected, "{job:?}");
-        }
-        let (thread, ts) = (message("1.1", None).thread().clone(), MessageTs::new("1.1"));
-        assert!(seen(&work, &thread, &ts).await.unwrap());
-        let other = MessageTs::new("1.2");
-        assert!(!seen(&work, &thread, &other).await.unwrap());
-        see(&work, &thread, &other).await.unwrap();
-        assert_eq!(push(&work, &message("1.2", Some("1.1")), None).await.unwrap(), Pushed::Duplicate);
-        let turn = edited_turn_id(&thread, &ts, &MessageTs::new("2.1"));
-        assert!(turn.as_str().starts_with(turn_id(&thread, &ts).as_str()));
-        assert_ne!(turn, edited_turn_id(&thread, &ts, &MessageTs::new("2.2")));
-    }
-
-    #[test]
-    fn a_job_stored_before_messages_said_whether_they_were_addressed_is_still_read() {
-        let mut json = serde_json::to_value(message("1.1", None)).unwrap();
-        assert!(json.as_object_mut().unwrap().remove("addressed").is_some());
-        assert_eq!(serde_json::from_value::<Job>(json).unwrap(), message("1.1", None));
-    }
-
-    #[tokio::test]
-    async fn only_an_addressed_message_makes_the_bot_take_part_and_a_reply_does_not_end_it() {
-        let (_dir, work) = work().await;
-        let overheard = |ts: &str, root| {
-            let Job::Message(message) = message(ts, root) else { unreachable!() };
-            Job::Message(MessageJob { addressed: false, ..message })
-        };
-        push(&work, &overheard("1.2", Some("1.1")), None).await.unwrap();
-        assert!(!joined(&work, message("1.1", None).thread()).await.unwrap());
-        push(&work, &message("1.3", Some("1.1")), None).await.unwrap();
-        push(&work, &overheard("1.4", Some("1.1")), None).await.unwrap();
-        assert!(joined(&work, message("1.1", None).thread()).await.unwrap());
-    }
-
-    #[tokio::test]
-    async fn a_thread_that_was_idle_for_months_is_forgotten_unless_something_is_left_to_do_in_it() {
-        let (_dir, work) = work().await;
-        for ts in ["1.1", "2.1", "3.1", "4.1"] {
-            push(&work, &message(ts, None), None).await.unwrap();
-        }
-        let mut held = Vec::new();
-        for _ in 0..3 {
-            held.push(claim(&work, LEASE).await.unwrap().unwrap());
-        }
-        // The first is done long ago, the second is done today, the third is held by a worker, the fourth waits.
-        finish(&work, &held[0]).await.unwrap();
-        finish(&work, &held[1]).await.unwrap();
-        run(
-            &work,
-            "INSERT INTO history SELECT thread, 1, 't', 0, '[]', 0, 0, 0 FROM threads; DELETE FROM jobs WHERE id = 3",
-        )
-        .await;
-        run(&work, "UPDATE threads SET at = 0 WHERE thread NOT LIKE '%2.1'").await;
-        sweep(&work).await.unwrap();
-        let Work::Sqlite { read, .. } = &work;
-        for (table, left) in [("threads", 3), ("history", 3), ("leases", 2), ("seen", 4)] {
-            let sql = sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
-            assert_eq!(sqlx::query_scalar::<_, i64>(sql).fetch_one(read).await.unwrap(), left, "{table}");
-        }
-        assert!(!joined(&work, message("1.1", None).thread()).await.unwrap());
-        assert_eq!(claim(&work, LEASE).await.unwrap().unwrap().job, message("4.1", None));
-        push(&work, &message("1.2", Some("1.1")), None).await.unwrap();
-        assert_eq!(claim(&work, LEASE).await.unwrap().unwrap().job, message("1.2", Some("1.1")));
-    }
-}
+mod tests;

@@ -5,13 +5,13 @@
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
 
 use crate::agent::Item;
 use crate::domain::ThreadKey;
 use crate::records::{self, Records, Row};
-use crate::work::Work;
+use crate::thread::history;
+use crate::thread::queue::{self, Waiting};
+use crate::work::{self, Work};
 
 /// The longest text of one step, in characters: a panel is for looking, the stores have all of it.
 const SHOWN: usize = 2_000;
@@ -34,9 +34,9 @@ pub struct Step {
 ///
 /// # Errors
 /// When a store does not answer or holds what this program did not write.
-pub async fn of(records: &Records, work: &Work, thread: &ThreadKey) -> Result<Vec<Step>, sqlx::Error> {
+pub async fn of(records: &Records, work: &Work, thread: &ThreadKey) -> Result<Vec<Step>, work::Error> {
     let mut steps = jobs(work, thread).await?;
-    steps.extend(history(work, thread).await?);
+    steps.extend(rounds(work, thread).await?);
     steps.extend(proposals(records, thread).await?);
     steps.extend(presses(records, thread).await?);
     steps.extend(messages(records, thread).await?);
@@ -86,46 +86,28 @@ fn cut_short(value: &mut Value, ids: &[String]) {
 }
 
 /// Only what still waits or runs: a finished job leaves its history.
-async fn jobs(work: &Work, thread: &ThreadKey) -> Result<Vec<Step>, sqlx::Error> {
-    let Work::Sqlite { read, .. } = work;
-    let rows = sqlx::query("SELECT state, attempts, created_at FROM jobs WHERE thread = $1 ORDER BY id LIMIT $2")
-        .bind(thread.to_string())
-        .bind(ROWS)
-        .fetch_all(read)
-        .await?;
-    let step = |row: &SqliteRow| {
-        let detail =
-            json!({"state": row.try_get::<String, _>("state")?, "attempts": row.try_get::<i64, _>("attempts")?});
-        Ok(Step { at: row.try_get("created_at")?, kind: "job", detail })
+async fn jobs(work: &Work, thread: &ThreadKey) -> Result<Vec<Step>, work::Error> {
+    let step = |job: Waiting| Step {
+        at: job.at,
+        kind: "job",
+        detail: json!({"state": if job.runs { "running" } else { "queued" }, "attempts": job.attempts}),
     };
-    rows.iter().map(step).collect()
+    Ok(queue::of_thread(work, thread, ROWS).await?.into_iter().map(step).collect())
 }
 
-async fn history(work: &Work, thread: &ThreadKey) -> Result<Vec<Step>, sqlx::Error> {
-    let Work::Sqlite { read, .. } = work;
-    let rows = sqlx::query(
-        "SELECT turn, round, items, tokens, spent, at FROM history WHERE thread = $1 ORDER BY seq DESC LIMIT $2",
-    )
-    .bind(thread.to_string())
-    .bind(ROWS)
-    .fetch_all(read)
-    .await?;
+async fn rounds(work: &Work, thread: &ThreadKey) -> Result<Vec<Step>, work::Error> {
     let mut steps = Vec::new();
-    for row in rows.iter().rev() {
-        let items: Vec<Item> =
-            serde_json::from_str(&row.try_get::<String, _>("items")?).map_err(|e| sqlx::Error::Decode(Box::new(e)))?;
-        let (turn, round, at): (String, i64, i64) = (row.try_get("turn")?, row.try_get("round")?, row.try_get("at")?);
-        let spent: i64 = row.try_get("spent")?;
-        for item in items {
-            let (kind, mut detail) = shown(&item);
+    for round in history::last(work, thread, ROWS).await? {
+        for item in &round.items {
+            let (kind, mut detail) = shown(item);
             if let Some(detail) = detail.as_object_mut() {
-                detail.insert("turn".into(), turn.clone().into());
-                detail.insert("round".into(), round.into());
-                if kind == "answer" && spent > 0 {
-                    detail.insert("tokens".into(), spent.into());
+                detail.insert("turn".into(), round.turn.clone().into());
+                detail.insert("round".into(), round.round.into());
+                if kind == "answer" && round.spent > 0 {
+                    detail.insert("tokens".into(), round.spent.into());
                 }
             }
-            steps.push(Step { at, kind, detail });
+            steps.push(Step { at: round.at, kind, detail });
         }
     }
     Ok(steps)

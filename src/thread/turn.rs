@@ -8,7 +8,6 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use serde::Deserialize;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -17,6 +16,7 @@ use crate::audit::Origin;
 use crate::domain::{Lang, MessageTs, Person, Proposal, ProposalState, Role, ThreadKey, TurnId};
 use crate::outbox::{self, Driven, Outbox, Place};
 use crate::proposals;
+use crate::rates::Rates;
 use crate::records::Records;
 use crate::slack::cards::{self, Card};
 use crate::slack::client::{Client, SlackError};
@@ -28,9 +28,9 @@ use crate::thread::continuation::Continuations;
 use crate::thread::history::{self, HistoryError, Said};
 use crate::thread::queue::{Change, Claimed, Job, Lease, MessageJob, Taken};
 use crate::thread::status::Status;
-use crate::thread::{claims, footer, trail};
+use crate::thread::{claims, footer, rebuilt, trail};
 use crate::words::{replies, work as words};
-use crate::work::Work;
+use crate::work::{self, Work};
 
 mod edits;
 mod overheard;
@@ -78,7 +78,7 @@ impl Default for Settings {
 pub enum JobError {
     /// Trouble that passes: run the job again.
     #[error("the turn has to be run again")]
-    Retry(#[source] sqlx::Error),
+    Retry(#[source] work::Error),
     /// Slack does not say who the person is: run the job again.
     #[error("the person's profile cannot be had now")]
     NoProfile,
@@ -95,6 +95,12 @@ pub enum JobError {
 
 impl From<sqlx::Error> for JobError {
     fn from(error: sqlx::Error) -> Self {
+        Self::Retry(error.into())
+    }
+}
+
+impl From<work::Error> for JobError {
+    fn from(error: work::Error) -> Self {
         Self::Retry(error)
     }
 }
@@ -121,7 +127,7 @@ pub struct Turns {
     continuations: Continuations,
     settings: Settings,
     expiry: Duration,
-    rate: Option<DefaultKeyedRateLimiter<Person>>,
+    rate: Option<Rates>,
 }
 
 /// One run of the loop, as it goes.
@@ -167,7 +173,7 @@ impl Turns {
         settings: Settings,
         expiry: Duration,
     ) -> Self {
-        let rate = NonZeroU32::new(settings.turns_per_minute).map(|n| RateLimiter::keyed(Quota::per_minute(n)));
+        let rate = NonZeroU32::new(settings.turns_per_minute).map(|n| Rates::over(&work, "turns", n));
         Self { records, work, slack, outbox, agent, askers, audience, me, continuations, settings, expiry, rate }
     }
 
@@ -261,7 +267,10 @@ impl Turns {
         };
         // A turn that is run again was counted when it was first run.
         let first = claimed.attempts <= 1;
-        if first && self.rate.as_ref().is_some_and(|rate| rate.check_key(&asker.person).is_err()) {
+        if first
+            && let Some(rate) = &self.rate
+            && !rate.allows(&format!("{}:{}", asker.person.team, asker.person.user)).await
+        {
             trail::declined(&self.records, &asker.person, message, "too_many_turns").await?;
             return self.say(message, &words::too_many_turns(asker.lang, self.settings.turns_per_minute)).await;
         }
@@ -355,7 +364,12 @@ impl Turns {
 
     async fn run_loop(&self, run: &Run<'_>, begin: Vec<Item>, refused: &[Proposal]) -> Result<Outcome, JobError> {
         history::absorb(&self.work, &self.records, run.lease).await?;
-        let loaded = history::load(&self.work, run.thread, run.turn, self.settings.history_tokens).await?;
+        let mut loaded = history::load(&self.work, run.thread, run.turn, self.settings.history_tokens).await?;
+        if self.work.is_shared() && rebuilt::may_be_lost(run.thread, run.turn, &loaded) {
+            let from = (&self.work, &self.records, &self.slack);
+            rebuilt::rebuild(from, run.lease, run.thread, run.asker, run.origin).await?;
+            loaded = history::load(&self.work, run.thread, run.turn, self.settings.history_tokens).await?;
+        }
         let limits = self.agent.limits();
         let mut round = loaded.next_round;
         let fresh = round == 1 && loaded.answer.is_none();

@@ -14,13 +14,16 @@ use tokio_util::task::TaskTracker;
 
 use crate::thread::queue::{self, Claimed};
 use crate::thread::turn::{JobError, Turns};
-use crate::work::Work;
+use crate::work::{self, Work};
 
 /// After so many beginnings a job is given up and its person told.
 const MAX_ATTEMPTS: i64 = 6;
 
 /// How long jobs wait before the installation is looked at again, once it has ended.
 const WITHOUT_INSTALLATION: Duration = Duration::from_secs(1);
+
+/// How often it is said that the store does not answer.
+const TOLD_EVERY: Duration = Duration::from_secs(30);
 
 /// How workers are run.
 #[derive(Clone, Debug, Deserialize)]
@@ -45,6 +48,7 @@ pub async fn run(work: Work, turns: Arc<Turns>, wake: Arc<Notify>, stop: Cancell
     let slots = Arc::new(Semaphore::new(settings.workers.max(1)));
     let running = TaskTracker::new();
     let lease = Duration::from_millis(settings.lease_ms);
+    let mut trouble = Trouble::default();
     while !stop.is_cancelled() {
         let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { break };
         if !turns.is_installed().await {
@@ -56,6 +60,7 @@ pub async fn run(work: Work, turns: Arc<Turns>, wake: Arc<Notify>, stop: Cancell
         let woken = wake.notified();
         match queue::claim(&work, lease).await {
             Ok(Some(claimed)) => {
+                trouble.is_over();
                 let (work, turns, wake) = (work.clone(), Arc::clone(&turns), Arc::clone(&wake));
                 running.spawn(async move {
                     one(&work, turns, claimed, lease).await;
@@ -65,18 +70,42 @@ pub async fn run(work: Work, turns: Arc<Turns>, wake: Arc<Notify>, stop: Cancell
                 });
                 continue;
             }
-            Ok(None) => {}
-            Err(error) => tracing::error!(error = %error, "the queue does not answer"),
+            Ok(None) => trouble.is_over(),
+            Err(error) => trouble.tell(&error),
         }
         drop(slot);
         tokio::select! {
             () = woken => {}
-            () = tokio::time::sleep(Duration::from_millis(settings.poll_ms)) => {}
+            () = tokio::time::sleep(Duration::from_millis(settings.poll_ms)) => queue::look_everywhere(&work),
             () = stop.cancelled() => {}
         }
     }
     running.close();
     running.wait().await;
+}
+
+/// A store that does not answer: said at once, and then now and again until it does.
+#[derive(Default)]
+struct Trouble {
+    since: Option<Instant>,
+    told: Option<Instant>,
+}
+
+impl Trouble {
+    fn tell(&mut self, error: &work::Error) {
+        let since = *self.since.get_or_insert_with(Instant::now);
+        if self.told.is_none_or(|told| told.elapsed() > TOLD_EVERY) {
+            self.told = Some(Instant::now());
+            tracing::error!(error = %error, seconds = since.elapsed().as_secs(), "the queue does not answer");
+        }
+    }
+
+    fn is_over(&mut self) {
+        if let Some(since) = self.since.take() {
+            self.told = None;
+            tracing::info!(seconds = since.elapsed().as_secs(), "the queue answers again");
+        }
+    }
 }
 
 async fn one(work: &Work, turns: Arc<Turns>, claimed: Claimed, lease: Duration) {
@@ -112,7 +141,7 @@ async fn one(work: &Work, turns: Arc<Turns>, claimed: Claimed, lease: Duration) 
     }
 }
 
-async fn again(work: &Work, turns: &Turns, claimed: &Claimed, reason: &str) -> Result<(), sqlx::Error> {
+async fn again(work: &Work, turns: &Turns, claimed: &Claimed, reason: &str) -> Result<(), work::Error> {
     let reference = reference(claimed);
     if claimed.attempts < MAX_ATTEMPTS {
         tracing::warn!(reference, attempts = claimed.attempts, reason, "a turn failed and is run again");

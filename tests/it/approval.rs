@@ -622,7 +622,7 @@ async fn what_happened_underneath_can_be_looked_at_without_any_secret_in_it() {
     rig.becomes(&card, "販売を登録しました").await;
     rig.settles().await;
     let records = rig.records().await;
-    let work = Work::open(&rig.data_dir().join("work.sqlite")).await.unwrap();
+    let work = Work::open_file(&rig.data_dir().join("work.sqlite")).await.unwrap();
     let thread = ThreadKey {
         team: TeamId::new(sample::TEAM),
         channel: ChannelId::new(&place.channel),

@@ -206,8 +206,8 @@ async fn k12_killed_before_the_continuation_is_enqueued_and_after() {
         rig.registered_once(&place, &card).await;
         let begun = rig.continuations();
         assert!((1..=2).contains(&begun), "{point}: the model was asked {begun} times");
-        let work = sales_concierge::work::Work::open(&rig.data_dir().join("work.sqlite")).await.expect("work");
-        let sales_concierge::work::Work::Sqlite { read, .. } = &work;
+        let work = sales_concierge::work::Work::open_file(&rig.data_dir().join("work.sqlite")).await.expect("work");
+        let sales_concierge::work::Work::Sqlite { read, .. } = &work else { unreachable!("a file") };
         let turns: i64 = sqlx::query_scalar("SELECT count(*) FROM history WHERE turn LIKE '%.1' AND round = 1000")
             .fetch_one(read)
             .await
@@ -245,8 +245,8 @@ async fn k01_k02_killed_around_the_storing_of_a_message_slacks_retry_makes_one_t
         let place = rig.dm(AOKI, "登録 0002 かぼちゃ4個 600").await;
         rig.attempted(|status| status.is_none()).await;
         rig.crash().await;
-        let work = sales_concierge::work::Work::open(&rig.data_dir().join("work.sqlite")).await.expect("work");
-        let sales_concierge::work::Work::Sqlite { read, .. } = &work;
+        let work = sales_concierge::work::Work::open_file(&rig.data_dir().join("work.sqlite")).await.expect("work");
+        let sales_concierge::work::Work::Sqlite { read, .. } = &work else { unreachable!("a file") };
         let seen: i64 =
             sqlx::query_scalar("SELECT count(*) FROM seen WHERE key LIKE 'm:%'").fetch_one(read).await.expect("seen");
         assert_eq!(seen, stored, "{point}");

@@ -38,6 +38,8 @@ mod playground;
 #[cfg(feature = "failpoints")]
 mod privileges;
 mod read;
+#[cfg(feature = "failpoints")]
+mod redis;
 mod refusals;
 #[cfg(feature = "failpoints")]
 mod rush;

@@ -133,8 +133,8 @@ async fn a_wrong_configuration_ends_with_2_and_all_faults_and_without_a_secret()
         ),
         (
             &["serve"],
-            with(&[("DATABASE_URL", "mysql://u:s3cr3t@db/x"), ("REDIS_URL", "redis://r")]),
-            &["DATABASE_URL", "postgres://", "REDIS_URL is set"],
+            with(&[("DATABASE_URL", "mysql://u:s3cr3t@db/x"), ("REDIS_URL", "redis-s3cr3t")]),
+            &["DATABASE_URL", "postgres://", "REDIS_URL", "redis://"],
         ),
         (
             &["serve"],

@@ -79,6 +79,6 @@ fn shown(target: &str, label: &str) -> String {
 }
 
 /// Undoes Slack's three escapes, once: `&amp;lt;` is the text `&lt;`.
-fn unescape(text: &str) -> String {
+pub fn unescape(text: &str) -> String {
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }

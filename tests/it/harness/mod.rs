@@ -409,7 +409,7 @@ impl Rig {
     /// Waits until no job waits or runs and no message is unsent.
     pub async fn settles(&self) {
         let begun = tokio::time::Instant::now();
-        let work = sales_concierge::work::Work::open(&self.dir.path().join("work.sqlite")).await.expect("work");
+        let work = sales_concierge::work::Work::open_file(&self.dir.path().join("work.sqlite")).await.expect("work");
         let records = self.records().await;
         let unsent = "SELECT (SELECT count(*) FROM outbox WHERE sent_version < version AND given_up IS NULL)
                 + (SELECT count(*) FROM clicks WHERE handled_at IS NULL)

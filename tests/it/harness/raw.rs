@@ -105,8 +105,8 @@ impl Rig {
     /// What is stored now.
     pub async fn stored(&self) -> Stored {
         let records = self.records().await;
-        let work = sales_concierge::work::Work::open(&self.dir.path().join("work.sqlite")).await.expect("work");
-        let sales_concierge::work::Work::Sqlite { read, .. } = &work;
+        let work = sales_concierge::work::Work::open_file(&self.dir.path().join("work.sqlite")).await.expect("work");
+        let sales_concierge::work::Work::Sqlite { read, .. } = &work else { unreachable!("a file") };
         let mut counts = Vec::new();
         for (table, sql) in [
             ("sales", "SELECT count(*) FROM sales"),
