@@ -169,6 +169,20 @@ impl Outbox {
         }
     }
 
+    /// Why Slack refused a message for good: its error code.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn refused(&self, key: &str) -> Result<Option<String>, sqlx::Error> {
+        let reason: Option<Option<String>> = records::query("SELECT given_up FROM outbox WHERE key = $1")
+            .bind(key)
+            .fetch_optional(self.records.read())
+            .await?
+            .map(|row| row.try_get("given_up"))
+            .transpose()?;
+        Ok(reason.flatten())
+    }
+
     /// One attempt with a row whose lease is held. `None`: there is something else to send, a newer wish or a simpler form
     /// of what was refused.
     async fn attempt(&self, mut row: Message) -> Result<Option<Driven>, sqlx::Error> {

@@ -46,7 +46,7 @@ pub fn may_be_lost(thread: &ThreadKey, turn: &TurnId, loaded: &Loaded) -> bool {
 fn answered(key: &str) -> Option<&str> {
     let (kind, rest) = key.split_once(':')?;
     let (turn, _) = rest.rsplit_once(':')?;
-    matches!(kind, "reply" | "said").then_some(turn)
+    matches!(kind, "reply" | "said" | "pointer").then_some(turn)
 }
 
 /// Reads a thread from Slack into its history. `origin` is the turn of the request that goes on, whose message is part of

@@ -556,9 +556,13 @@ impl Turns {
             };
             if is_open {
                 let here = place(run.thread);
-                let delivered = self.deliver(&format!("reply:{}", run.turn), &here, &drawn(&said)).await?;
-                // The bot was taken out of the channel, or the thread is gone: the person who asked is not left waiting.
-                if delivered == Driven::GivenUp && !here.channel.as_str().starts_with('D') {
+                let key = format!("reply:{}", run.turn);
+                let delivered = self.deliver(&key, &here, &drawn(&said)).await?;
+                // The person is not left waiting where the bot cannot speak any more. Whoever deleted the question is.
+                if delivered == Driven::GivenUp
+                    && !here.channel.as_str().starts_with('D')
+                    && self.outbox.refused(&format!("{key}:0")).await?.is_some_and(|code| is_closed_to_us(&code))
+                {
                     self.answer_by_dm(run, &format!("private:{}", run.turn), &said, &drawn).await?;
                 }
             } else {
@@ -672,6 +676,11 @@ impl Turns {
         }
         Ok(last)
     }
+}
+
+/// Whether Slack's code says that the bot may not speak in a channel, and not that the thread is gone.
+fn is_closed_to_us(code: &str) -> bool {
+    matches!(code, "not_in_channel" | "channel_not_found" | "is_archived") || code.starts_with("restricted_action")
 }
 
 /// Whose rows an answer with its cards may show.

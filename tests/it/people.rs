@@ -203,7 +203,9 @@ async fn in_a_group_message_the_bot_answers_mentions_once_and_is_silent_otherwis
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_the_channel_does_not_take_any_more_reaches_its_person_and_is_not_tried_again_and_again() {
     let rig = echoing().await;
-    for (n, code) in ["not_in_channel", "channel_not_found", "is_archived", "thread_not_found"].into_iter().enumerate()
+    for (n, code) in ["not_in_channel", "channel_not_found", "is_archived", "restricted_action_read_only_channel"]
+        .into_iter()
+        .enumerate()
     {
         rig.workspace.misbehave("chat.postMessage", Fault::OkFalse(code.to_owned()), 1);
         let words = format!("どこへ{n}");

@@ -109,14 +109,17 @@ pub(super) async fn push(redis: &Redis, job: &Job, event_id: Option<&str>) -> Re
 }
 
 pub(super) async fn seen(redis: &Redis, thread: &ThreadKey, mark: &str) -> Result<bool, work::Error> {
-    let key = Keys::of(redis, &thread.to_string()).mark(mark);
-    Ok(redis.command(::redis::cmd("EXISTS").arg(key)).await?)
+    let keys = Keys::of(redis, &thread.to_string());
+    let found: i64 = redis.command(::redis::cmd("EXISTS").arg(keys.mark(mark))).await?;
+    Ok(found == 1)
 }
 
 pub(super) async fn see(redis: &Redis, thread: &ThreadKey, mark: &str) -> Result<(), work::Error> {
-    let key = Keys::of(redis, &thread.to_string()).mark(mark);
-    let _: ::redis::Value =
-        redis.command(::redis::cmd("SET").arg(key).arg("").arg("NX").arg("PX").arg(millis(SEEN_FOR))).await?;
+    let keys = Keys::of(redis, &thread.to_string());
+    let mut set = ::redis::cmd("SET");
+    // Without an answer of its own when the mark is there already.
+    let _: Option<String> =
+        redis.command(set.arg(keys.mark(mark)).arg("").arg("NX").arg("PX").arg(millis(SEEN_FOR))).await?;
     Ok(())
 }
 

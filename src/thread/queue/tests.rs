@@ -168,3 +168,35 @@ async fn a_thread_that_was_idle_for_months_is_forgotten_unless_something_is_left
     push(&work, &message("1.2", Some("1.1")), None).await.unwrap();
     assert_eq!(claim(&work, LEASE).await.unwrap().unwrap().job, message("1.2", Some("1.1")));
 }
+
+on_both_engines! {
+    async fn a_change_of_a_message_is_a_job_of_its_own_and_the_same_change_is_one(engine) {
+        let (_dir, work) = engine.open().await;
+        let changed = |change: Change| {
+            let Job::Message(message) = message("1.1", None) else { unreachable!() };
+            Job::Message(MessageJob { change: Some(change), ..message })
+        };
+        let edit = |at: &str| changed(Change::Edited { at: MessageTs::new(at) });
+        push(&work, &message("1.1", None), Some("Ev1")).await.unwrap();
+        for (job, event, expected) in [
+            (edit("2.1"), "Ev2", Pushed::New),
+            (edit("2.1"), "Ev3", Pushed::Duplicate),
+            (edit("2.2"), "Ev4", Pushed::New),
+            (changed(Change::Deleted), "Ev5", Pushed::New),
+            (changed(Change::Deleted), "Ev6", Pushed::Duplicate),
+        ] {
+            assert_eq!(push(&work, &job, Some(event)).await.unwrap(), expected, "{job:?}");
+        }
+        let (thread, ts) = (message("1.1", None).thread().clone(), MessageTs::new("1.1"));
+        assert!(seen(&work, &thread, &ts).await.unwrap());
+        let other = MessageTs::new("1.2");
+        assert!(!seen(&work, &thread, &other).await.unwrap());
+        for _ in 0..2 {
+            see(&work, &thread, &other).await.unwrap();
+        }
+        assert_eq!(push(&work, &message("1.2", Some("1.1")), None).await.unwrap(), Pushed::Duplicate);
+        let turn = edited_turn_id(&thread, &ts, &MessageTs::new("2.1"));
+        assert!(turn.as_str().starts_with(turn_id(&thread, &ts).as_str()));
+        assert_ne!(turn, edited_turn_id(&thread, &ts, &MessageTs::new("2.2")));
+    }
+}
