@@ -79,9 +79,9 @@ impl Recovery {
     pub async fn run(self, stop: CancellationToken) {
         let mut known = None;
         while !stop.is_cancelled() {
-            match stop.run_until_cancelled(self.look(&mut known)).await {
-                Some(Err(error)) => tracing::warn!(error = %error, "what was lost is not looked for; tried again"),
-                Some(Ok(())) | None => {}
+            if let Some(Err(error)) = stop.run_until_cancelled(self.look(&mut known)).await {
+                let cause = std::error::Error::source(&error).map(tracing::field::display);
+                tracing::warn!(error = %error, cause, "what was lost is not looked for; tried again");
             }
             stop.run_until_cancelled(tokio::time::sleep(self.interval)).await;
         }
