@@ -19,5 +19,6 @@ pub mod rebuilt;
 mod status;
 pub mod trace;
 mod trail;
+pub mod trouble;
 pub mod turn;
 pub mod worker;

@@ -21,7 +21,7 @@ use crate::records::Records;
 use crate::slack::cards::{self, Card};
 use crate::slack::client::Client;
 use crate::slack::text::{self, Body};
-use crate::thread::asker::{Askers, Refusal};
+use crate::thread::asker::{Askers, PROFILE_ATTEMPTS, Refusal};
 use crate::thread::continuation::Continuations;
 use crate::thread::history::{self, HistoryError, Said};
 use crate::thread::queue::{Claimed, Job, Lease, MessageJob, Taken};
@@ -233,6 +233,8 @@ impl Turns {
             Err((Refusal::NotRegistered, lang)) if message.sender.team != message.thread.team => {
                 return self.refuse(message, Refusal::External, lang).await;
             }
+            // Slack may say who it is in a moment.
+            Err((Refusal::Unknown, _)) if claimed.attempts < PROFILE_ATTEMPTS => return Err(JobError::NoProfile),
             Err((refusal, lang)) => return self.refuse(message, refusal, lang).await,
         };
         // A turn that is run again was counted when it was first run.

@@ -13,14 +13,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::thread::queue::{self, Claimed};
+use crate::thread::trouble::Trouble;
 use crate::thread::turn::{JobError, Turns};
 use crate::work::{self, Work};
 
 /// After so many beginnings a job is given up and its person told.
 const MAX_ATTEMPTS: i64 = 6;
-
-/// How often it is said that the store does not answer.
-const TOLD_EVERY: Duration = Duration::from_secs(30);
 
 /// How workers are run.
 #[derive(Clone, Debug, Deserialize)]
@@ -73,7 +71,7 @@ pub async fn run(work: Work, turns: Arc<Turns>, wake: Arc<Notify>, stop: Cancell
             }
             Err(error) => {
                 drop(slot);
-                trouble.tell(&error);
+                trouble.tell("the queue does not answer", &error);
             }
         }
         tokio::select! {
@@ -84,30 +82,6 @@ pub async fn run(work: Work, turns: Arc<Turns>, wake: Arc<Notify>, stop: Cancell
     }
     running.close();
     running.wait().await;
-}
-
-/// A store that does not answer: said at once, and then now and again until it does.
-#[derive(Default)]
-struct Trouble {
-    since: Option<Instant>,
-    told: Option<Instant>,
-}
-
-impl Trouble {
-    fn tell(&mut self, error: &work::Error) {
-        let since = *self.since.get_or_insert_with(Instant::now);
-        if self.told.is_none_or(|told| told.elapsed() > TOLD_EVERY) {
-            self.told = Some(Instant::now());
-            tracing::error!(error = %error, seconds = since.elapsed().as_secs(), "the queue does not answer");
-        }
-    }
-
-    fn is_over(&mut self) {
-        if let Some(since) = self.since.take() {
-            self.told = None;
-            tracing::info!(seconds = since.elapsed().as_secs(), "the queue answers again");
-        }
-    }
 }
 
 /// Runs a job to its end; `false` when its thread has nothing more to do.

@@ -8,7 +8,7 @@ use sales_concierge::work::testing::{self, Server};
 use serde_json::{Value, json};
 
 use crate::cluster::furnish;
-use crate::harness::desk::clerk;
+use crate::harness::desk::{clerk, is_continuation};
 use crate::harness::model::last_words;
 use crate::harness::raw::{EVENTS, JSON, dm_of};
 use crate::harness::{AOKI, EMMA, Options, PATIENCE, Place, Rig, Say, texts};
@@ -300,4 +300,28 @@ async fn i23_a_bot_that_starts_on_an_empty_redis_answers_what_waited_when_bot_an
     assert_eq!(answers(&rig, &answered, "「済んだ話」"), 1);
     assert_eq!(answers(&rig, &waiting, "「待っている話」"), 1);
     assert_eq!(rig.bot_messages(&thread).len(), 2, "{:#?}", texts(&rig.bot_messages(&thread)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i23_k12_what_remains_of_a_request_is_carried_out_although_its_job_was_lost_with_redis() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path()).await;
+    let mut env = over(server.url());
+    env.push(("SALES_CONCIERGE__WORKER__LEASE_MS", "1000".to_owned()));
+    let rig = Rig::with(Options { env, ..Options::default() }).await;
+    rig.model.rule(|request| {
+        let is_rest = request["input"].as_array().is_some_and(|items| items.last().is_some_and(is_continuation));
+        if is_rest { Some(Say::Never) } else { clerk(request) }
+    });
+    let card = rig.card(&rig.dm(AOKI, "登録 0002 かぼちゃ4個 600").await).await;
+    rig.confirm(AOKI, &card).await;
+    let begun = Instant::now();
+    while rig.continuations() == 0 {
+        assert!(begun.elapsed() < PATIENCE, "what remains is never begun\nlog:\n{}", rig.log());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    rig.model.rule(clerk);
+    server.flush().await;
+    rig.until("what remains is carried out", "SELECT count(*) FROM continuations WHERE ended_at IS NOT NULL", 1).await;
+    assert_eq!(rig.approved_sales().await, 1);
 }
