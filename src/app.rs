@@ -298,7 +298,10 @@ impl App {
             Work::Redis(redis) => {
                 let interval = Duration::from_millis(config.duties.interval_ms.max(1));
                 let edge = Arc::clone(&edge);
-                Some(Recovery::new(redis.clone(), records.clone(), reader, edge, reader_clock, interval))
+                let trust = Duration::from_millis(config.worker.lease_ms.max(1));
+                let (redis, records) = (redis.clone(), records.clone());
+                let own = continuations.clone();
+                Some(Recovery::new(redis, records, reader, edge, reader_clock, own, interval, trust))
             }
             Work::Sqlite { .. } => None,
         };

@@ -24,7 +24,8 @@ use crate::thread::click::{Clicks, Ran};
 use crate::thread::continuation::{Continuation, Continuations};
 use crate::thread::history;
 use crate::thread::press::Press;
-use crate::thread::queue::{self, Pushed};
+use crate::thread::queue::{self, Job, Pushed};
+use crate::thread::trouble::Trouble;
 use crate::work::{self, Work};
 
 mod due;
@@ -72,6 +73,8 @@ pub struct Duties {
     cards: Slots,
     messages: Slots,
     running: TaskTracker,
+    /// Jobs of continuations that the store of work has not taken yet.
+    owed: Mutex<Vec<Job>>,
     /// What this process is at, so that a slow piece of work is not begun again at every look.
     busy: Arc<Mutex<HashSet<String>>>,
 }
@@ -119,6 +122,7 @@ impl Duties {
             cards,
             messages,
             running: TaskTracker::new(),
+            owed: Mutex::default(),
             busy: Arc::default(),
         }
     }
@@ -186,11 +190,12 @@ impl Duties {
 
     async fn keep_looking(&self, stop: &CancellationToken) {
         let interval = Duration::from_millis(self.settings.interval_ms.max(1));
-        let mut looks = 0_u32;
+        let (mut looks, mut trouble) = (0_u32, Trouble::default());
         while !stop.is_cancelled() {
             let woken = self.wake.notified();
-            if let Err(error) = self.look().await {
-                tracing::error!(error = %error, "a store does not answer");
+            match self.look().await {
+                Ok(()) => trouble.is_over(),
+                Err(error) => trouble.tell("a store does not answer", &error),
             }
             if looks.is_multiple_of(600)
                 && let Err(error) = queue::sweep(&self.work).await
@@ -215,6 +220,9 @@ impl Duties {
             }
         }
         // Behind everything else: they need the store of work, and presses do not.
+        while let Some(job) = self.next_owed() {
+            self.hand_over(job).await?;
+        }
         for continuation in continuations {
             self.go_on(&continuation).await?;
         }
@@ -242,13 +250,27 @@ impl Duties {
         }
         let Some(job) = self.continuations.take(continuation, remaining).await? else { return Ok(()) };
         fail::fail_point!("duties::continuing");
-        if queue::push(&self.work, &job, None).await? == Pushed::Duplicate {
+        if self.hand_over(job).await? == Pushed::Duplicate {
             // Another turn's cards belonged to the same request, and its run is this one.
             self.continuations.set_aside(continuation).await?;
         }
         fail::fail_point!("duties::pushed");
         self.wake_worker.notify_one();
         Ok(())
+    }
+
+    fn next_owed(&self) -> Option<Job> {
+        self.owed.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+
+    /// Stores the job of a continuation that this process has taken. As long as that is not known to be done, it is owed:
+    /// the row is kept by this process, and nobody else would do it.
+    async fn hand_over(&self, job: Job) -> Result<Pushed, work::Error> {
+        let pushed = queue::push(&self.work, &job, None).await;
+        if pushed.is_err() {
+            self.owed.lock().unwrap_or_else(PoisonError::into_inner).push(job);
+        }
+        pushed
     }
 
     /// Begins the presses that this process has just stored, in the order of their arrival.

@@ -18,9 +18,11 @@ use crate::http::{self, Edge};
 use crate::records::{self, Records};
 use crate::slack::client::{Client, SlackError};
 use crate::slack::inbound::{self, Message};
+use crate::thread::continuation::Continuations;
 use crate::thread::queue;
+use crate::thread::trouble::Trouble;
 use crate::work;
-use crate::work::redis::{LOOKED_BACK, Redis};
+use crate::work::redis::{LOOKED_BACK, Loss, Redis};
 
 /// Conversations in which the bot said nothing for so long are not read again.
 const RECENT: Duration = Duration::from_hours(7 * 24);
@@ -30,9 +32,6 @@ const MOST: i64 = 200;
 
 /// Of one conversation. A page has 200 messages.
 const PAGES: usize = 10;
-
-/// How long one bot is trusted to be at it.
-const TRUST: Duration = Duration::from_secs(300);
 
 /// How often a call is made again that Slack did not answer or wants later.
 const TRIES: usize = 5;
@@ -44,7 +43,10 @@ pub struct Recovery {
     slack: Client,
     edge: Arc<Edge>,
     clock: Clock,
+    continuations: Continuations,
     interval: Duration,
+    /// How long a bot may be silent about what it makes up for.
+    trust: Duration,
 }
 
 /// Why it could not be finished; it is begun anew.
@@ -63,25 +65,30 @@ impl From<::redis::RedisError> for Unfinished {
 }
 
 impl Recovery {
-    /// Puts the parts together; `interval` is how often the server is asked who it is.
+    /// Puts the parts together; `interval` is how often the server is asked who it is, and `trust` how long a bot that is
+    /// at it may be silent before another one begins.
+    #[expect(clippy::too_many_arguments, reason = "the composition root calls it once, by name")]
     pub fn new(
         redis: Redis,
         records: Records,
         slack: Client,
         edge: Arc<Edge>,
         clock: Clock,
+        continuations: Continuations,
         interval: Duration,
+        trust: Duration,
     ) -> Self {
-        Self { redis, records, slack, edge, clock, interval }
+        Self { redis, records, slack, edge, clock, continuations, interval, trust }
     }
 
     /// Looks until told to stop.
     pub async fn run(self, stop: CancellationToken) {
-        let mut known = None;
+        let (mut known, mut trouble) = (None, Trouble::default());
         while !stop.is_cancelled() {
             match stop.run_until_cancelled(self.look(&mut known)).await {
-                Some(Err(error)) => tracing::warn!(error = %error, "what was lost is not looked for; tried again"),
-                Some(Ok(())) | None => {}
+                Some(Err(error)) => trouble.tell("what was lost is not looked for", &error),
+                Some(Ok(())) => trouble.is_over(),
+                None => {}
             }
             stop.run_until_cancelled(tokio::time::sleep(self.interval)).await;
         }
@@ -89,9 +96,11 @@ impl Recovery {
 
     /// `known`: the generations that this process has seen last.
     async fn look(&self, known: &mut Option<Vec<String>>) -> Result<(), Unfinished> {
-        let (generations, losses) = self.redis.losses(TRUST).await?;
+        let (generations, mut losses) = self.redis.losses(self.trust).await?;
         let is_new = known.as_ref().is_some_and(|known| *known != generations);
         if is_new || !losses.is_empty() {
+            // A job that is lost would keep what remains of a request for ever.
+            self.continuations.give_back().await?;
             // The ones just heard of first.
             let mut channels = self.redis.heard();
             if !losses.is_empty() {
@@ -100,7 +109,7 @@ impl Recovery {
                 let known = self.channels().await?;
                 channels.extend(known.into_iter().filter(|channel| !self.redis.has_heard(channel)));
             }
-            let found = self.reread(channels).await?;
+            let found = self.reread_trusted(channels, &mut losses).await?;
             tracing::info!(messages = found, "what was lost is made up for");
         }
         for loss in &losses {
@@ -108,6 +117,21 @@ impl Recovery {
         }
         *known = Some(generations);
         Ok(())
+    }
+
+    /// Rereads, and says meanwhile that it is at it.
+    async fn reread_trusted(&self, channels: Vec<String>, losses: &mut [Loss]) -> Result<usize, Unfinished> {
+        let mut reread = std::pin::pin!(self.reread(channels));
+        loop {
+            tokio::select! {
+                found = &mut reread => return found,
+                () = tokio::time::sleep(self.trust / 3) => {
+                    for loss in losses.iter_mut() {
+                        self.redis.still(loss, self.trust).await?;
+                    }
+                }
+            }
+        }
     }
 
     /// How many messages were found that nobody had answered.

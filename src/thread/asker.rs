@@ -20,6 +20,9 @@ use crate::records::Records;
 use crate::slack::client::{Client, Profile, SlackError};
 use crate::staff::{self, Staff};
 
+/// The beginning of a turn at which a person of whom Slack says nothing is told so: it may say more in a moment.
+pub const PROFILE_ATTEMPTS: i64 = 5;
+
 /// How long a profile is believed without asking again. Language and zone change rarely; rights are not in it.
 const FRESH: Duration = Duration::from_mins(5);
 

@@ -145,6 +145,19 @@ impl Continuations {
         renewed.map(drop)
     }
 
+    /// Gives back what this process has: the jobs may be lost. What still runs finds a higher epoch as soon as somebody
+    /// has taken it again.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn give_back(&self) -> Result<(), sqlx::Error> {
+        records::query("UPDATE continuations SET taken_until = 0 WHERE taken_by = $1 AND ended_at IS NULL")
+            .bind(&*self.by)
+            .execute(self.records.durable())
+            .await
+            .map(drop)
+    }
+
     /// Whether the run is still this process's to do. In a transaction nobody else can take it before that has ended.
     ///
     /// # Errors

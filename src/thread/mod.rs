@@ -24,5 +24,6 @@ mod status;
 pub mod stops;
 pub mod trace;
 mod trail;
+pub mod trouble;
 pub mod turn;
 pub mod worker;

@@ -169,6 +169,8 @@ pub struct Claimed {
     pub attempts: i64,
     /// The lease on the job's thread.
     pub lease: Lease,
+    /// There may be more to claim at this moment. What comes in later wakes the workers.
+    pub more: bool,
 }
 
 /// The right to write a thread's history until it runs out.
@@ -258,13 +260,17 @@ pub async fn renew(work: &Work, lease: &Lease, span: Duration) -> Result<bool, w
     }
 }
 
-/// The job is done: it is removed and the thread is free.
+/// The job is done: it is removed and the thread is free. `false` when the thread has nothing more to do; a file does not
+/// say that.
 ///
 /// # Errors
 /// When the store does not answer; the job is then run again.
-pub async fn finish(work: &Work, claimed: &Claimed) -> Result<(), work::Error> {
+pub async fn finish(work: &Work, claimed: &Claimed) -> Result<bool, work::Error> {
     match work {
-        Work::Sqlite { write, .. } => Ok(sqlite::finish(write, claimed).await?),
+        Work::Sqlite { write, .. } => {
+            sqlite::finish(write, claimed).await?;
+            Ok(true)
+        }
         Work::Redis(redis) => redis::finish(redis, claimed).await,
     }
 }

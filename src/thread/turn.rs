@@ -22,7 +22,7 @@ use crate::slack::cards::{self, Card};
 use crate::slack::client::{Client, SlackError};
 use crate::slack::inbound::Me;
 use crate::slack::text::{self, Body};
-use crate::thread::asker::{Askers, Refusal};
+use crate::thread::asker::{Askers, PROFILE_ATTEMPTS, Refusal};
 use crate::thread::audience::Audience;
 use crate::thread::continuation::Continuations;
 use crate::thread::history::{self, HistoryError};
@@ -276,6 +276,8 @@ impl Turns {
             Err((Refusal::Unknown, _)) if self.slack.installation().ended().is_some() => {
                 return Err(JobError::NoProfile);
             }
+            // Slack may say who it is in a moment.
+            Err((Refusal::Unknown, _)) if claimed.attempts < PROFILE_ATTEMPTS => return Err(JobError::NoProfile),
             Err((refusal, lang)) => return self.refuse(message, refusal, lang).await,
         };
         // A turn that is run again was counted when it was first run.

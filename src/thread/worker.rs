@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::thread::queue::{self, Claimed};
+use crate::thread::trouble::Trouble;
 use crate::thread::turn::{JobError, Turns};
 use crate::work::{self, Work};
 
@@ -21,9 +22,6 @@ const MAX_ATTEMPTS: i64 = 6;
 
 /// How long jobs wait before the installation is looked at again, once it has ended.
 const WITHOUT_INSTALLATION: Duration = Duration::from_secs(1);
-
-/// How often it is said that the store does not answer.
-const TOLD_EVERY: Duration = Duration::from_secs(30);
 
 /// How workers are run.
 #[derive(Clone, Debug, Deserialize)]
@@ -61,19 +59,29 @@ pub async fn run(work: Work, turns: Arc<Turns>, wake: Arc<Notify>, stop: Cancell
         match queue::claim(&work, lease).await {
             Ok(Some(claimed)) => {
                 trouble.is_over();
+                let more = claimed.more;
                 let (work, turns, wake) = (work.clone(), Arc::clone(&turns), Arc::clone(&wake));
                 running.spawn(async move {
-                    one(&work, turns, claimed, lease).await;
+                    let more = one(&work, turns, claimed, lease).await;
                     drop(slot);
                     // The thread is free now: its next job may have waited for this one.
-                    wake.notify_one();
+                    if more {
+                        wake.notify_one();
+                    }
                 });
-                continue;
+                if more {
+                    continue;
+                }
             }
-            Ok(None) => trouble.is_over(),
-            Err(error) => trouble.tell(&error),
+            Ok(None) => {
+                drop(slot);
+                trouble.is_over();
+            }
+            Err(error) => {
+                drop(slot);
+                trouble.tell("the queue does not answer", &error);
+            }
         }
-        drop(slot);
         tokio::select! {
             () = woken => {}
             () = tokio::time::sleep(Duration::from_millis(settings.poll_ms)) => queue::look_everywhere(&work),
@@ -84,31 +92,8 @@ pub async fn run(work: Work, turns: Arc<Turns>, wake: Arc<Notify>, stop: Cancell
     running.wait().await;
 }
 
-/// A store that does not answer: said at once, and then now and again until it does.
-#[derive(Default)]
-struct Trouble {
-    since: Option<Instant>,
-    told: Option<Instant>,
-}
-
-impl Trouble {
-    fn tell(&mut self, error: &work::Error) {
-        let since = *self.since.get_or_insert_with(Instant::now);
-        if self.told.is_none_or(|told| told.elapsed() > TOLD_EVERY) {
-            self.told = Some(Instant::now());
-            tracing::error!(error = %error, seconds = since.elapsed().as_secs(), "the queue does not answer");
-        }
-    }
-
-    fn is_over(&mut self) {
-        if let Some(since) = self.since.take() {
-            self.told = None;
-            tracing::info!(seconds = since.elapsed().as_secs(), "the queue answers again");
-        }
-    }
-}
-
-async fn one(work: &Work, turns: Arc<Turns>, claimed: Claimed, lease: Duration) {
+/// Runs a job to its end; `false` when its thread has nothing more to do.
+async fn one(work: &Work, turns: Arc<Turns>, claimed: Claimed, lease: Duration) -> bool {
     let begun = Instant::now();
     metrics::gauge!("turns_in_flight").increment(1.0);
     let claimed = Arc::new(claimed);
@@ -131,21 +116,22 @@ async fn one(work: &Work, turns: Arc<Turns>, claimed: Claimed, lease: Duration) 
     metrics::histogram!("turn_seconds").record(begun.elapsed().as_secs_f64());
     let ended = match result {
         Ok(Ok(())) => queue::finish(work, &claimed).await,
-        Ok(Err(JobError::Fenced)) => Ok(()),
+        Ok(Err(JobError::Fenced)) => Ok(true),
         Ok(Err(error)) => again(work, &turns, &claimed, &chain(&error)).await,
-        Err(join) if join.is_cancelled() => Ok(()),
+        Err(join) if join.is_cancelled() => Ok(true),
         Err(_) => again(work, &turns, &claimed, "the turn panicked").await,
     };
-    if let Err(error) = ended {
+    ended.unwrap_or_else(|error| {
         tracing::error!(error = %error, "the queue does not answer");
-    }
+        true
+    })
 }
 
-async fn again(work: &Work, turns: &Turns, claimed: &Claimed, reason: &str) -> Result<(), work::Error> {
+async fn again(work: &Work, turns: &Turns, claimed: &Claimed, reason: &str) -> Result<bool, work::Error> {
     let reference = reference(claimed);
     if claimed.attempts < MAX_ATTEMPTS {
         tracing::warn!(reference, attempts = claimed.attempts, reason, "a turn failed and is run again");
-        return queue::retry(work, claimed, pause(claimed.attempts)).await;
+        return queue::retry(work, claimed, pause(claimed.attempts)).await.map(|()| true);
     }
     metrics::counter!("turns_given_up_total").increment(1);
     tracing::error!(reference, reason, "a turn is given up");

@@ -8,7 +8,7 @@ use sales_concierge::work::testing::{self, Server};
 use serde_json::{Value, json};
 
 use crate::cluster::furnish;
-use crate::harness::desk::clerk;
+use crate::harness::desk::{clerk, is_continuation};
 use crate::harness::model::last_words;
 use crate::harness::raw::{EVENTS, JSON, dm_of};
 use crate::harness::{AOKI, EMMA, Options, PATIENCE, Place, Rig, Say, texts};
@@ -266,4 +266,62 @@ async fn k17_a_bot_that_was_asleep_while_another_took_its_conversation_over_leav
     }
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert_eq!(rig.bot_messages(&place).len(), 3, "{:#?}", texts(&rig.bot_messages(&place)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i23_a_bot_that_starts_on_an_empty_redis_answers_what_waited_when_bot_and_redis_were_lost_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path()).await;
+    let mut rig = Rig::with(Options { env: over(server.url()), ..Options::default() }).await;
+    rig.model.rule(echo);
+    let answered = rig.dm(AOKI, "済んだ話").await;
+    rig.says(&answered, "「済んだ話」").await;
+    let channel = sample::seed().channels.iter().find(|c| !c.id.as_str().starts_with('D')).unwrap().id.to_string();
+    let thread = rig.mention(AOKI, &channel, "売上の話").await;
+    rig.says(&thread, "売上の話」").await;
+    rig.model.rule(|_| Some(Say::Never));
+    let waiting = rig.dm(AOKI, "待っている話").await;
+    let begun = Instant::now();
+    while rig.model.requests().iter().all(|r| !last_words(r).contains("待っている話")) {
+        assert!(begun.elapsed() < PATIENCE, "the model is never asked");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    rig.kill_bot().await;
+    server.kill().await;
+    server.restart().await;
+    rig.model.rule(echo);
+    rig.start_bot().await;
+    rig.says(&waiting, "「待っている話」").await;
+    // Only the records still know that the bot takes part here: nobody mentions it.
+    rig.reply(AOKI, &thread, "その続き").await;
+    rig.says(&thread, "「その続き」").await;
+    assert!(rig.model.last()["input"].to_string().contains("売上の話"), "what was said before is read again");
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!(answers(&rig, &answered, "「済んだ話」"), 1);
+    assert_eq!(answers(&rig, &waiting, "「待っている話」"), 1);
+    assert_eq!(rig.bot_messages(&thread).len(), 2, "{:#?}", texts(&rig.bot_messages(&thread)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i23_k12_what_remains_of_a_request_is_carried_out_although_its_job_was_lost_with_redis() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path()).await;
+    let mut env = over(server.url());
+    env.push(("SALES_CONCIERGE__WORKER__LEASE_MS", "1000".to_owned()));
+    let rig = Rig::with(Options { env, ..Options::default() }).await;
+    rig.model.rule(|request| {
+        let is_rest = request["input"].as_array().is_some_and(|items| items.last().is_some_and(is_continuation));
+        if is_rest { Some(Say::Never) } else { clerk(request) }
+    });
+    let card = rig.card(&rig.dm(AOKI, "登録 0002 かぼちゃ4個 600").await).await;
+    rig.confirm(AOKI, &card).await;
+    let begun = Instant::now();
+    while rig.continuations() == 0 {
+        assert!(begun.elapsed() < PATIENCE, "what remains is never begun\nlog:\n{}", rig.log());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    rig.model.rule(clerk);
+    server.flush().await;
+    rig.until("what remains is carried out", "SELECT count(*) FROM continuations WHERE ended_at IS NOT NULL", 1).await;
+    assert_eq!(rig.approved_sales().await, 1);
 }

@@ -132,8 +132,11 @@ pub(super) async fn joined(redis: &Redis, thread: &ThreadKey) -> Result<bool, wo
 pub(super) async fn claim(redis: &Redis, lease: Duration) -> Result<Option<Claimed>, work::Error> {
     for _ in 0..redis.partitions() {
         let Some(partition) = redis.next_due() else { return Ok(None) };
-        if let Some(claimed) = claim_in(redis, partition, lease).await? {
-            redis.is_due(partition);
+        if let Some(mut claimed) = claim_in(redis, partition, lease).await? {
+            if claimed.more {
+                redis.is_due(partition);
+            }
+            claimed.more |= redis.partitions() > 1;
             return Ok(Some(claimed));
         }
     }
@@ -145,12 +148,12 @@ async fn claim_in(redis: &Redis, partition: u32, lease: Duration) -> Result<Opti
     let mut claim = CLAIM.key(format!("{prefix}ready"));
     claim.arg(&prefix).arg(micros(lease));
     loop {
-        let found: Option<(String, i64, i64, i64, String)> = redis.run(&claim).await?;
-        let Some((thread, epoch, attempts, applied, entry)) = found else { return Ok(None) };
+        let found: Option<(String, i64, i64, i64, bool, String)> = redis.run(&claim).await?;
+        let Some((thread, epoch, attempts, applied, more, entry)) = found else { return Ok(None) };
         let lease = Lease { thread, epoch, applied };
         let (id, _, job) = entry_parts(&entry)?;
         match serde_json::from_str(job) {
-            Ok(job) => return Ok(Some(Claimed { id, job, attempts, lease })),
+            Ok(job) => return Ok(Some(Claimed { id, job, attempts, lease, more })),
             Err(error) => {
                 unreadable(id, &error);
                 release(redis, &lease, id, None).await?;
@@ -173,23 +176,26 @@ pub(super) async fn renew(redis: &Redis, lease: &Lease, span: Duration) -> Resul
     Ok(redis.run(&renew).await?)
 }
 
-pub(super) async fn finish(redis: &Redis, claimed: &Claimed) -> Result<(), work::Error> {
+pub(super) async fn finish(redis: &Redis, claimed: &Claimed) -> Result<bool, work::Error> {
     release(redis, &claimed.lease, claimed.id, None).await
 }
 
 pub(super) async fn retry(redis: &Redis, claimed: &Claimed, pause: Duration) -> Result<(), work::Error> {
-    release(redis, &claimed.lease, claimed.id, Some(pause)).await
+    release(redis, &claimed.lease, claimed.id, Some(pause)).await.map(drop)
 }
 
-async fn release(redis: &Redis, lease: &Lease, job: i64, rest: Option<Duration>) -> Result<(), work::Error> {
+/// `true` when the thread has more to do.
+async fn release(redis: &Redis, lease: &Lease, job: i64, rest: Option<Duration>) -> Result<bool, work::Error> {
     let keys = Keys::of(redis, &lease.thread);
     let mut release: ScriptInvocation<'_> = RELEASE.prepare_invoke();
     release.key(keys.ready()).key(keys.depth()).key(keys.state()).key(keys.jobs());
     release.arg(&lease.thread).arg(lease.epoch).arg(job);
     release.arg(rest.map_or_else(String::new, |rest| micros(rest).to_string()));
-    let _: i64 = redis.run(&release).await?;
-    redis.is_due(keys.partition);
-    Ok(())
+    let more: bool = redis.run(&release).await?;
+    if more {
+        redis.is_due(keys.partition);
+    }
+    Ok(more)
 }
 
 pub(super) async fn depth(redis: &Redis) -> Result<i64, work::Error> {

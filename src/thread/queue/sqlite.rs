@@ -103,7 +103,8 @@ pub(super) async fn claim(write: &SqlitePool, lease: Duration) -> Result<Option<
     .fetch_one(&mut *tx)
     .await?;
     tx.commit().await?;
-    Ok(Some(Claimed { id, job, attempts, lease: Lease { thread, epoch, applied: 0 } }))
+    let lease = Lease { thread, epoch, applied: 0 };
+    Ok(Some(Claimed { id, job, attempts, lease, more: true }))
 }
 
 /// The oldest job whose thread is free, with the time by which that was judged.

@@ -9,6 +9,7 @@ use ::redis::RedisError;
 use super::{Lua, Redis, lua};
 
 static GENERATION: Lua = lua!("generation.lua");
+static TRUSTED: Lua = lua!("trusted.lua");
 static RESTORED: Lua = lua!("restored.lua");
 
 /// As long as conversations are kept.
@@ -37,6 +38,19 @@ impl Redis {
             losses.extend(trust.map(|trust| Loss { partition, trust }));
         }
         Ok((generations, losses))
+    }
+
+    /// The caller is still at it, and is trusted for so long again.
+    ///
+    /// # Errors
+    /// As [`Redis::run`]; others may be trusted soon.
+    pub async fn still(&self, loss: &mut Loss, trust: Duration) -> Result<(), RedisError> {
+        let mut tell = TRUSTED.key(self.generation(loss.partition));
+        tell.arg(&loss.trust).arg(u64::try_from(trust.as_micros()).unwrap_or(u64::MAX));
+        if let Some(trust) = self.run::<Option<String>>(&tell).await? {
+            loss.trust = trust;
+        }
+        Ok(())
     }
 
     /// A loss is made up for.

@@ -13,7 +13,8 @@ while true do
     redis.call('HSET', key, 'epoch', whole(epoch), 'held', whole(epoch))
     local attempts = redis.call('HINCRBY', key, 'attempts', 1)
     redis.call('ZADD', KEYS[1], whole(now + ARGV[2]), thread)
-    return { thread, epoch, attempts, tonumber(redis.call('HGET', key, 'applied') or 0), job }
+    local more = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', whole(now), 'LIMIT', 0, 1)[1] and 1 or 0
+    return { thread, epoch, attempts, tonumber(redis.call('HGET', key, 'applied') or 0), more, job }
   end
   redis.call('ZREM', KEYS[1], thread)
 end

@@ -1,5 +1,5 @@
 -- Ends a lease. The job is taken out, or rests for a while; then the thread goes to the back of the line, so that a busy
--- one holds up no other.
+-- one holds up no other. Answers whether the thread has more to do.
 -- KEYS: ready, depth, thread, jobs
 -- ARGV: thread's name, epoch, id of the job, microseconds it rests, or "" when it is done
 if redis.call('HGET', KEYS[3], 'held') ~= ARGV[2] then return 0 end
@@ -17,7 +17,7 @@ else
 end
 if redis.call('EXISTS', KEYS[4]) == 1 then
   redis.call('ZADD', KEYS[1], whole(now + rest), ARGV[1])
-else
-  redis.call('ZREM', KEYS[1], ARGV[1])
+  return 1
 end
-return 1
+redis.call('ZREM', KEYS[1], ARGV[1])
+return 0
