@@ -229,7 +229,8 @@ impl App {
             Arc::new(openai::OpenAi::new(config.model.endpoint()).context("the model's settings cannot be used")?);
         let calls = Rates::over(&work, "calls", config.limits.calls_a_minute());
         let (reader, reader_clock) = (slack.clone(), clock.clone());
-        let outbox = Outbox::new(records.clone(), slack.clone());
+        let hold = Duration::from_millis(config.duties.message_lease_ms);
+        let outbox = Outbox::new(records.clone(), slack.clone(), hold);
         let askers = Arc::new(Askers::new(records.clone(), slack.clone(), clock.clone(), config.company));
         let audience = Audience::new(
             records.clone(),

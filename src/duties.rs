@@ -49,11 +49,14 @@ pub struct Settings {
     /// What remains of a request is left to the bot that has its conversation, and to a bot that took it and is silent,
     /// for so long, in milliseconds; then any other bot on the database carries it on.
     pub continuation_lease_ms: u64,
+    /// How long a message to Slack is left to the bot that sends it before another does, in milliseconds; at least three
+    /// times as long as a call may take.
+    pub message_lease_ms: u64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { interval_ms: 1_000, parallel: 32, continuation_lease_ms: 30_000 }
+        Self { interval_ms: 1_000, parallel: 32, continuation_lease_ms: 30_000, message_lease_ms: 20_000 }
     }
 }
 

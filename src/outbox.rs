@@ -20,9 +20,6 @@ use crate::slack::client::{Client, SlackError};
 use crate::slack::text;
 use crate::slack::text::Body;
 
-/// How long one writer may at least take for a message before another may try.
-const LEASE: Duration = Duration::from_secs(20);
-
 /// After this many refusals for an unknown reason a message is given up; with the backoff below that is about an hour.
 const MAX_ATTEMPTS: i64 = 20;
 
@@ -89,6 +86,7 @@ pub async fn free_all(records: &Records) -> Result<(), sqlx::Error> {
 pub struct Outbox {
     records: Records,
     slack: Client,
+    lease: Duration,
 }
 
 /// What [`Outbox::drive`] achieved.
@@ -116,9 +114,10 @@ struct Message {
 }
 
 impl Outbox {
-    /// A sender over a store and a Slack client.
-    pub fn new(records: Records, slack: Client) -> Self {
-        Self { records, slack }
+    /// A sender over a store and a Slack client. One writer may take `lease` for a message before another may try, and at
+    /// least as long as its calls may take.
+    pub fn new(records: Records, slack: Client, lease: Duration) -> Self {
+        Self { records, slack, lease }
     }
 
     /// Makes Slack show what the row says.
@@ -241,7 +240,7 @@ impl Outbox {
 
     /// In milliseconds: longer than any one call takes, with room for the store.
     fn lease(&self) -> i64 {
-        i64::try_from(LEASE.max(self.slack.timeout() * 3).as_millis()).unwrap_or(i64::MAX)
+        i64::try_from(self.lease.max(self.slack.timeout() * 3).as_millis()).unwrap_or(i64::MAX)
     }
 
     /// The lease from its beginning, for the call after a look-up whose pages may have used it up.

@@ -12,6 +12,8 @@ use crate::domain::Secret;
 use crate::records::postgres::Group;
 use crate::records::testing::{Engine, on_both_engines};
 
+const LEASE: Duration = Duration::from_secs(20);
+
 /// An answer of the fake Slack, and the wish that comes in before it is given.
 type Answer = (u16, Value, Option<Body>);
 
@@ -55,7 +57,7 @@ impl Desk {
         let base = format!("http://{}/api", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, app).await });
         let slack = Client::new(&base, Secret::new("xoxb-test"), timeout).unwrap();
-        Self { _kept: kept, outbox: Outbox::new(records.clone(), slack), records, answers, calls }
+        Self { _kept: kept, outbox: Outbox::new(records.clone(), slack, LEASE), records, answers, calls }
     }
 
     fn answers(&self, status: u16, answer: Value, wish: Option<Body>) {
@@ -285,7 +287,7 @@ async fn parts_are_posted_in_their_order_whatever_holds_the_first_up(engine) {
     desk.outbox.release("reply:T:1").await.unwrap();
     assert_eq!(due(&desk.records).await.unwrap(), ["reply:T:1"]);
     // The pause that Slack asked for is over.
-    let outbox = Outbox::new(desk.records.clone(), desk.outbox.slack.clone().paced(0));
+    let outbox = Outbox::new(desk.records.clone(), desk.outbox.slack.clone().paced(0), LEASE);
     desk.refuses("channel_not_found", None);
     assert_eq!(outbox.drive("reply:T:0").await.unwrap(), Driven::GivenUp);
     for key in ["reply:T:2", "reply:T:1", "reply:T:2"] {

@@ -1,12 +1,15 @@
 //! What is shown while a turn runs: "thinking…", and the Stop button.
 //!
 //! What it promises: nothing is shown for a turn that takes no time, and whatever was shown is taken away, also what a
-//! run that was killed has left behind. A turn that is broken off shows nothing new: Slack lets a status lapse after two
-//! minutes, and whoever runs the turn again takes it away.
+//! run that was killed has left behind. A turn that is broken off takes away what it showed: it may have slept until
+//! another bot had run it, and then nobody else would.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
 
 use crate::domain::{Lang, ThreadKey, UserId};
 use crate::slack::client::{Client, Session, SlackError};
@@ -89,16 +92,18 @@ pub struct Status {
     task: tokio::task::JoinHandle<bool>,
     /// A turn that is broken off drops it.
     stop: DropGuard,
+    /// It was not broken off, and takes the status away itself.
+    in_hand: Arc<AtomicBool>,
     slack: Client,
     shown: Shown,
 }
 
 impl Status {
-    /// From the moment a turn begins.
-    pub fn begin(slack: Client, shown: Shown) -> Self {
-        let stop = CancellationToken::new();
-        let task = tokio::spawn({
-            let (stop, slack, shown) = (stop.clone(), slack.clone(), shown.clone());
+    /// From the moment a turn begins. `tasks` outlive the turn.
+    pub fn begin(slack: Client, shown: Shown, tasks: &TaskTracker) -> Self {
+        let (stop, in_hand) = (CancellationToken::new(), Arc::new(AtomicBool::new(false)));
+        let task = tasks.spawn({
+            let (stop, slack, shown, in_hand) = (stop.clone(), slack.clone(), shown.clone(), Arc::clone(&in_hand));
             async move {
                 let mut times = 0;
                 let mut pause = STATUS_AFTER;
@@ -107,15 +112,19 @@ impl Status {
                     times += 1;
                     pause = REFRESH;
                 }
+                if times > 0 && !in_hand.load(Ordering::SeqCst) {
+                    shown.hide(&slack).await;
+                }
                 times > 0
             }
         });
-        Self { task, stop: stop.drop_guard(), slack, shown }
+        Self { task, stop: stop.drop_guard(), in_hand, slack, shown }
     }
 
     /// At its end, however it ended.
     pub async fn clear(self) {
-        let Self { mut task, stop, slack, shown } = self;
+        let Self { mut task, stop, in_hand, slack, shown } = self;
+        in_hand.store(true, Ordering::SeqCst);
         drop(stop);
         // A call under way is left to end: broken off, it could still arrive at Slack, and after the one that clears.
         let was_shown = tokio::time::timeout(STATUS_GRACE, &mut task).await;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
+use tokio_util::task::TaskTracker;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::agent::{self, Agent, Asker, Budget, Footer, Item, Limits, Session, Step, Stop, Usage};
@@ -40,6 +41,9 @@ mod proposing;
 mod recall;
 
 use recall::{by_person, footers_of, heard, stored};
+
+/// How long a bot that stops waits until its statuses are taken away.
+const FAREWELL: Duration = Duration::from_secs(2);
 
 /// How long the background sender leaves an answer to the turn that wrote it. After a crash the turn is run again and
 /// posts it; the hold is for a turn that is given up.
@@ -134,6 +138,8 @@ pub struct Turns {
     settings: Settings,
     expiry: Duration,
     rate: Option<Rates>,
+    /// What shows that turns run, and takes it away again.
+    statuses: TaskTracker,
 }
 
 /// One run of the loop, as it goes.
@@ -187,7 +193,29 @@ impl Turns {
         expiry: Duration,
     ) -> Self {
         let rate = NonZeroU32::new(settings.turns_per_minute).map(|n| Rates::over(&work, "turns", n));
-        Self { records, work, slack, outbox, agent, askers, audience, me, continuations, stops, settings, expiry, rate }
+        let statuses = TaskTracker::new();
+        Self {
+            records,
+            work,
+            slack,
+            outbox,
+            agent,
+            askers,
+            audience,
+            me,
+            continuations,
+            stops,
+            settings,
+            expiry,
+            rate,
+            statuses,
+        }
+    }
+
+    /// Waits, for a moment at the most, until nothing is shown any more of turns that were broken off.
+    pub async fn is_hidden(&self) {
+        self.statuses.close();
+        let _ = tokio::time::timeout(FAREWELL, self.statuses.wait()).await;
     }
 
     /// Runs one job to its end.
@@ -388,6 +416,7 @@ impl Turns {
                 title: run.title.clone(),
                 left_over: run.again,
             },
+            &self.statuses,
         );
         let result = self.run_loop(run, begin, refused.unwrap_or_default()).await;
         let posted = match result {

@@ -33,18 +33,20 @@ pub struct Settings {
     pub lease_ms: u64,
     /// How often the queue is looked at without being told, in milliseconds.
     pub poll_ms: u64,
+    /// How long turns may go on once the bot is told to stop, in milliseconds; then others have them.
+    pub drain_ms: u64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { workers: 16, lease_ms: 15_000, poll_ms: 1_000 }
+        Self { workers: 16, lease_ms: 15_000, poll_ms: 1_000, drain_ms: 6_000 }
     }
 }
 
-/// Runs jobs until told to stop, then waits for those that run.
+/// Runs jobs until told to stop, then waits for those that run, and hands over those that take too long.
 pub async fn run(work: Work, turns: Arc<Turns>, wake: Arc<Notify>, stop: CancellationToken, settings: Settings) {
     let slots = Arc::new(Semaphore::new(settings.workers.max(1)));
-    let running = TaskTracker::new();
+    let (running, hand_over) = (TaskTracker::new(), CancellationToken::new());
     let lease = Duration::from_millis(settings.lease_ms);
     let mut trouble = Trouble::default();
     while !stop.is_cancelled() {
@@ -61,8 +63,9 @@ pub async fn run(work: Work, turns: Arc<Turns>, wake: Arc<Notify>, stop: Cancell
                 trouble.is_over();
                 let more = claimed.more;
                 let (work, turns, wake) = (work.clone(), Arc::clone(&turns), Arc::clone(&wake));
+                let hand_over = hand_over.clone();
                 running.spawn(async move {
-                    let more = one(&work, turns, claimed, lease).await;
+                    let more = one(&work, turns, claimed, lease, &hand_over).await;
                     drop(slot);
                     // The thread is free now: its next job may have waited for this one.
                     if more {
@@ -89,11 +92,16 @@ pub async fn run(work: Work, turns: Arc<Turns>, wake: Arc<Notify>, stop: Cancell
         }
     }
     running.close();
-    running.wait().await;
+    if tokio::time::timeout(Duration::from_millis(settings.drain_ms), running.wait()).await.is_err() {
+        tracing::info!(turns = running.len(), "turns that still run are handed over");
+        hand_over.cancel();
+        running.wait().await;
+    }
+    turns.is_hidden().await;
 }
 
 /// Runs a job to its end; `false` when its thread has nothing more to do.
-async fn one(work: &Work, turns: Arc<Turns>, claimed: Claimed, lease: Duration) -> bool {
+async fn one(work: &Work, turns: Arc<Turns>, claimed: Claimed, lease: Duration, hand_over: &CancellationToken) -> bool {
     let begun = Instant::now();
     metrics::gauge!("turns_in_flight").increment(1.0);
     let claimed = Arc::new(claimed);
@@ -105,6 +113,16 @@ async fn one(work: &Work, turns: Arc<Turns>, claimed: Claimed, lease: Duration) 
     let result = loop {
         tokio::select! {
             result = &mut turn => break result,
+            () = hand_over.cancelled() => {
+                turn.abort();
+                // It ends at once, or has ended.
+                drop((&mut turn).await);
+                if let Err(error) = queue::retry(work, &claimed, Duration::ZERO).await {
+                    tracing::warn!(%error, "a turn is not handed over; another bot has it when its lease ends");
+                }
+                metrics::gauge!("turns_in_flight").decrement(1.0);
+                return true;
+            }
             () = tokio::time::sleep(lease / 3) => {
                 if let Ok(false) = queue::renew(work, &claimed.lease, lease).await {
                     turn.abort();
