@@ -460,15 +460,15 @@ fn sale(price: i64) -> serde_json::Value {
 }
 
 #[expect(clippy::disallowed_methods, reason = "whoever replays a schedule names it in the environment")]
-fn from_environment(name: &str) -> Option<u64> {
+pub fn from_environment(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
 /// SplitMix64: a seed is a schedule.
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
+    pub fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -29,6 +29,8 @@ mod invariants;
 #[cfg(feature = "failpoints")]
 mod limits;
 #[cfg(feature = "failpoints")]
+mod matrix;
+#[cfg(feature = "failpoints")]
 mod moving;
 #[cfg(feature = "failpoints")]
 mod outage;

@@ -1,8 +1,8 @@
 //! The checker: what must be true of the records and of Slack once everything has come to rest.
 
-use sqlx::Row;
-
 use super::Rig;
+
+const CARDS: &str = "SELECT id, channel, state FROM proposals";
 
 /// Each of these must find nothing.
 const NOTHING: [(&str, &str); 9] = [
@@ -59,14 +59,41 @@ impl Rig {
             let found: Vec<String> = sqlx::query_scalar(sql).fetch_all(records.read()).await.expect(sql);
             faults.extend(found.into_iter().map(|id| format!("{what}: {id}")));
         }
-        let proposals =
-            sqlx::query("SELECT id, channel, state FROM proposals").fetch_all(records.read()).await.expect("proposals");
-        for row in proposals {
-            let (id, channel, state): (String, String, String) = (row.get("id"), row.get("channel"), row.get("state"));
+        let proposals: Vec<(String, String, String)> =
+            sqlx::query_as(CARDS).fetch_all(records.read()).await.expect("proposals");
+        faults.extend(self.faults_in_slack(&proposals));
+        records.close().await;
+        faults
+    }
+
+    /// The same, where the records are in PostgreSQL.
+    pub async fn faults_in(&self, admin: &sqlx::PgPool) -> Vec<String> {
+        let mut faults = Vec::new();
+        for (what, sql) in NOTHING {
+            let sql = sql
+                .replace("p.write->>'price' = s.price", "(p.write::json->>'price')::bigint = s.price")
+                .replace("p.write->>'date_sales' = s.sales_date", "(p.write::json->>'date_sales')::date = s.sales_date")
+                .replace("p.write->>", "p.write::json->>")
+                .replace("p.result->>", "p.result::json->>")
+                .replace("c.user", "c.\"user\"")
+                .replace("instr(", "strpos(");
+            let found: Vec<String> =
+                sqlx::query_scalar(sqlx::AssertSqlSafe(sql.clone())).fetch_all(admin).await.expect(&sql);
+            faults.extend(found.into_iter().map(|id| format!("{what}: {id}")));
+        }
+        let proposals: Vec<(String, String, String)> = sqlx::query_as(CARDS).fetch_all(admin).await.expect("proposals");
+        faults.extend(self.faults_in_slack(&proposals));
+        faults
+    }
+
+    /// Each proposal has one card, which looks as the proposal is.
+    fn faults_in_slack(&self, proposals: &[(String, String, String)]) -> Vec<String> {
+        let mut faults = Vec::new();
+        for (id, channel, state) in proposals {
             let key = format!("card:{id}");
             let shown: Vec<_> = self
                 .workspace
-                .messages(&channel)
+                .messages(channel)
                 .into_iter()
                 .filter(|m| m.metadata.as_ref().is_some_and(|d| d.to_string().contains(&key)))
                 .collect();
@@ -78,7 +105,6 @@ impl Rig {
                 faults.push(format!("the card of {id} does not look {state}"));
             }
         }
-        records.close().await;
         faults
     }
 

@@ -46,6 +46,11 @@ impl Cluster {
         self.run("kill").await;
     }
 
+    /// All connections end, and new ones are soon taken again; nothing is lost.
+    pub async fn restart(&self) {
+        self.run("restart").await;
+    }
+
     /// After [`Self::kill`].
     pub async fn revive(&self) {
         self.run("start").await;

@@ -138,11 +138,7 @@ impl Rig {
 
     /// The process of the sales server.
     pub fn sales_server_pid(&self) -> u32 {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.bot_pid())).expect("a running bot");
-        let children: Vec<u32> = tasks
-            .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("children")).ok())
-            .flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<u32>>())
-            .collect();
+        let children = super::children(self.bot_pid());
         let [pid] = children.as_slice() else { panic!("one sales server, not {children:?}") };
         *pid
     }

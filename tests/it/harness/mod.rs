@@ -83,6 +83,37 @@ pub async fn file(path: &Path) -> SqliteRecords {
     file
 }
 
+impl Bot {
+    /// Its process, while it runs.
+    pub fn pid(&self) -> Option<u32> {
+        self.child.id()
+    }
+
+    /// `kill -9` of it and of its sales server, and waits until both are gone.
+    pub async fn kill(mut self) {
+        let server = self.pid().map(children).unwrap_or_default();
+        self.child.kill().await.expect("killed");
+        for pid in server {
+            let _ = Command::new("kill").args(["-KILL", &pid.to_string()]).stderr(Stdio::null()).status().await;
+        }
+        self.log.await.expect("the log ends");
+    }
+
+    /// The process of its sales server.
+    pub fn sales_server_pid(&self) -> Option<u32> {
+        children(self.pid()?).first().copied()
+    }
+}
+
+/// The child processes of a process.
+pub fn children(pid: u32) -> Vec<u32> {
+    let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    tasks
+        .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("children")).ok())
+        .flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<u32>>())
+        .collect()
+}
+
 impl Rig {
     /// Everything started, sample data of today loaded.
     pub async fn start() -> Self {
@@ -152,7 +183,8 @@ impl Rig {
         (dir, bot)
     }
 
-    async fn spawn(&self, dir: &Path, env: &[(&str, &str)]) -> Bot {
+    /// A bot with a data folder; Slack is not told of it.
+    pub async fn spawn(&self, dir: &Path, env: &[(&str, &str)]) -> Bot {
         let mut child = Command::new(env!("CARGO_BIN_EXE_sales-concierge"))
             .args(["serve", "--data-dir"])
             .arg(dir)
