@@ -113,6 +113,21 @@ struct Message {
     attempts: i64,
 }
 
+/// Waiting cards whose turn has answered already are due now, and not when that turn is taken for given up.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn hurry_cards(records: &Records) -> Result<(), sqlx::Error> {
+    records::query(
+        "UPDATE outbox SET due_at = now_ms() WHERE sent_version < version AND given_up IS NULL AND due_at > now_ms()
+           AND key IN (SELECT 'card:' || p.id FROM proposals p WHERE p.state = 'pending'
+                         AND EXISTS (SELECT 1 FROM outbox r WHERE r.key = 'reply:' || p.turn_id || ':0'))",
+    )
+    .execute(records.quick())
+    .await
+    .map(drop)
+}
+
 impl Outbox {
     /// A sender over a store and a Slack client. One writer may take `lease` for a message before another may try, and at
     /// least as long as its calls may take.

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::domain::{ChannelId, Clock, MessageTs, ThreadKey};
 use crate::http::{self, Edge};
+use crate::outbox;
 use crate::records::{self, Records};
 use crate::slack::client::{Client, SlackError};
 use crate::slack::inbound::{self, Message};
@@ -101,6 +102,8 @@ impl Recovery {
         if is_new || !losses.is_empty() {
             // A job that is lost would keep what remains of a request for ever.
             self.continuations.give_back().await?;
+            // A turn that was broken off between its answer and its cards is not run again: its message is answered.
+            outbox::hurry_cards(&self.records).await?;
             // The ones just heard of first.
             let mut channels = self.redis.heard();
             if !losses.is_empty() {

@@ -226,6 +226,7 @@ impl World {
             ("SALES_CONCIERGE__WORK__PREFIX", prefix),
             ("SALES_CONCIERGE__WORKER__LEASE_MS", "600".to_owned()),
             ("SALES_CONCIERGE__WORKER__POLL_MS", "100".to_owned()),
+            ("SALES_CONCIERGE__DUTIES__MESSAGE_LEASE_MS", "2100".to_owned()),
             ("SALES_CONCIERGE__DUTIES__INTERVAL_MS", "50".to_owned()),
             ("SALES_CONCIERGE__DUTIES__CONTINUATION_LEASE_MS", "600".to_owned()),
             ("SALES_CONCIERGE__PROPOSALS__CLAIM_LEASE_MS", "600".to_owned()),

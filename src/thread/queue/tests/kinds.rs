@@ -74,6 +74,18 @@ fn elsewhere(channel: &str, ts: &str) -> Job {
     Job::Message(MessageJob { thread, ..message })
 }
 
+/// Once all masters of a new cluster answer.
+async fn opened(source: &Source) -> Work {
+    let begun = std::time::Instant::now();
+    loop {
+        match Work::open(source).await {
+            Ok(work) => return work,
+            Err(error) => assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{error}"),
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn in_a_cluster_conversations_are_spread_over_the_masters_and_each_job_runs_once() {
     let ports: [u16; 3] = ports();
@@ -90,10 +102,8 @@ async fn in_a_cluster_conversations_are_spread_over_the_masters_and_each_job_run
     within(|| async { cli(&first, &["cluster", "info"]).await.contains("cluster_state:ok") }).await;
     let url = addresses.map(|address| format!("redis://{address}")).join(",");
     let settings = Settings { cluster: true, url: Secret::new(url), ..testing::settings("") };
-    within(|| async { Work::open(&Source::Redis(settings.clone())).await.is_ok() }).await;
     let source = Source::Redis(settings);
-    let one = Work::open(&source).await.unwrap();
-    let two = Work::open(&source).await.unwrap();
+    let (one, two) = (opened(&source).await, opened(&source).await);
 
     for n in 0..40 {
         let job = elsewhere(&format!("C{n}"), "1.1");
