@@ -34,11 +34,12 @@ use crate::harness::model::last_words;
 use crate::harness::{AOKI, Bot, EMMA, Options, Place, Rig, Say, has_buttons, shown};
 
 /// Schedules of the suite; any number by the environment.
-const SCHEDULES: u64 = 200;
+const SCHEDULES: u64 = 36;
 /// Worlds side by side, each of which runs its share of the schedules one after the other.
-const LANES: u64 = 3;
-/// How long a schedule may take to come to rest once everything is mended.
-const REST: Duration = Duration::from_secs(40);
+const LANES: u64 = 4;
+/// How long a schedule may take to come to rest once everything is mended: longer than a message is kept for the turn that
+/// wanted it, a minute and the time of a turn.
+const REST: Duration = Duration::from_secs(100);
 /// How long a person waits for the card beside an answer.
 const PATIENT: Duration = Duration::from_secs(4);
 /// When trouble begins at the latest, in milliseconds.
@@ -226,6 +227,7 @@ impl World {
             ("SALES_CONCIERGE__WORK__PREFIX", prefix),
             ("SALES_CONCIERGE__WORKER__LEASE_MS", "600".to_owned()),
             ("SALES_CONCIERGE__WORKER__POLL_MS", "100".to_owned()),
+            ("SALES_CONCIERGE__LIMITS__TURN_SECONDS", "10".to_owned()),
             ("SALES_CONCIERGE__DUTIES__MESSAGE_LEASE_MS", "2100".to_owned()),
             ("SALES_CONCIERGE__DUTIES__INTERVAL_MS", "50".to_owned()),
             ("SALES_CONCIERGE__DUTIES__CONTINUATION_LEASE_MS", "600".to_owned()),
@@ -555,7 +557,7 @@ fn answers(rig: &Rig, wish: &Wish, text: &str, place: &Place) -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn i01_i02_i23_i25_any_schedule_of_people_and_trouble_leaves_every_message_answered_and_the_books_in_order() {
-    let first = from_environment("MATRIX_SEED").unwrap_or(1);
+    let first = from_environment("MATRIX_SEED").unwrap_or(100);
     let count = from_environment("MATRIX_SCHEDULES").unwrap_or(SCHEDULES);
     let lanes = LANES.min(count).max(1);
     let begun = Instant::now();
