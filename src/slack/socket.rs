@@ -5,7 +5,7 @@
 //! one is open meanwhile. What arrives is as good as signed: Slack gives these connections only to who has the app-level
 //! token.
 //!
-//! Source: https://docs.slack.dev/apis/events-api/using-socket-mode
+//! Source: <https://docs.slack.dev/apis/events-api/using-socket-mode>
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -6,7 +6,7 @@
 //!
 //! Keys are `prefix:{partition}:kind:name`. All keys of a channel are in one partition, so its threads, the marks of its
 //! messages and the line in which its threads wait can be changed together. A server of its own has one partition and so
-//! one line, which is fair to all; a Cluster has [`CLUSTER_PARTITIONS`] of them, spread over its masters.
+//! one line, which is fair to all; a Cluster has a fixed number of them, spread over its masters.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};

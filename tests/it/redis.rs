@@ -11,7 +11,7 @@ use crate::cluster::furnish;
 use crate::harness::desk::{clerk, is_continuation};
 use crate::harness::model::last_words;
 use crate::harness::raw::{EVENTS, JSON, dm_of};
-use crate::harness::{AOKI, EMMA, Options, PATIENCE, Place, Rig, Say, texts};
+use crate::harness::{AOKI, EMMA, Options, PATIENCE, Place, Rig, Say, shown, texts};
 
 fn over(url: &str) -> Vec<(&'static str, String)> {
     vec![("REDIS_URL", url.to_owned()), ("SALES_CONCIERGE__WORK__PREFIX", testing::prefix())]
@@ -324,4 +324,46 @@ async fn i23_k12_what_remains_of_a_request_is_carried_out_although_its_job_was_l
     server.flush().await;
     rig.until("what remains is carried out", "SELECT count(*) FROM continuations WHERE ended_at IS NOT NULL", 1).await;
     assert_eq!(rig.approved_sales().await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn k17_a_bot_that_slept_until_another_had_answered_leaves_the_decided_card_alone() {
+    let database = Database::create().await;
+    let admin = database.admin();
+    furnish(&admin).await;
+    let mut options = shared().await;
+    options.env.push(("DATABASE_URL", database.url().to_owned()));
+    options.env.push(("SALES_CONCIERGE__WORKER__LEASE_MS", "500".to_owned()));
+    let rig = Rig::with(options).await;
+    let mut asked = 0;
+    rig.model.rule(move |request| {
+        asked += 1;
+        let say = clerk(request)?;
+        Some(if asked == 1 { Say::Late(Duration::from_millis(300), Box::new(say)) } else { say })
+    });
+    let place = rig.dm(AOKI, "登録 0002 かぼちゃ4個 600").await;
+    let begun = Instant::now();
+    while rig.model.requests().is_empty() {
+        assert!(begun.elapsed() < PATIENCE, "the model is never asked");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    rig.signal(rig.bot_pid(), "STOP").await;
+    let (_other_dir, other) = rig.another().await;
+    let card = rig.card(&place).await;
+    rig.workspace.set_bot_urls(
+        &format!("http://{}/slack/events", other.address),
+        &format!("http://{}/slack/interactions", other.address),
+    );
+    rig.confirm(AOKI, &card).await;
+    let receipt = shown(&rig.becomes(&card, "登録しました").await);
+    rig.signal(rig.bot_pid(), "CONT").await;
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    let unsent = "SELECT count(*) FROM outbox WHERE sent_version < version";
+    let unsent: i64 = sqlx::query_scalar(unsent).fetch_one(&admin).await.unwrap();
+    assert_eq!(unsent, 0, "nothing is to be shown once more\nlog:\n{}", rig.log());
+    let now = rig.workspace.messages(&place.channel).into_iter().find(|m| m.ts == card.ts).unwrap();
+    assert_eq!(shown(&now), receipt);
+    assert_eq!(rig.bot_messages(&place).len(), 2, "an answer and a card");
+    let sales = "SELECT count(*) FROM sales WHERE origin = 'approval'";
+    assert_eq!(sqlx::query_scalar::<_, i64>(sales).fetch_one(&admin).await.unwrap(), 1);
 }

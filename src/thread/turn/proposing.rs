@@ -81,9 +81,12 @@ impl Turns {
                 count(&old);
                 audit::append_from(&mut tx, trail::of_proposal(&old, "proposal_superseded"), from).await?;
             }
-            let body = card(&proposal, &run.asker.name, None);
-            let hold = Duration::from_secs(self.agent.limits().turn_seconds) + CARD_HOLD;
-            outbox::want(&mut tx, &card_key(&proposal), shown_at, &body, hold).await?;
+            // In a turn that is run again it may be decided already; how it looks then is not the turn's to say.
+            if proposal.state == ProposalState::Pending {
+                let body = card(&proposal, &run.asker.name, None);
+                let hold = Duration::from_secs(self.agent.limits().turn_seconds) + CARD_HOLD;
+                outbox::want(&mut tx, &card_key(&proposal), shown_at, &body, hold).await?;
+            }
             count(&proposal);
             // A turn that is run again finds what it had proposed.
             if Origin::of_proposal(&mut tx, &proposal.id).await? == Origin::default() {
