@@ -34,7 +34,7 @@ use crate::harness::model::last_words;
 use crate::harness::{AOKI, Bot, EMMA, Options, Place, Rig, Say, has_buttons, shown};
 
 /// Schedules of the suite; any number by the environment.
-const SCHEDULES: u64 = 36;
+const SCHEDULES: u64 = 12;
 /// Worlds side by side, each of which runs its share of the schedules one after the other.
 const LANES: u64 = 4;
 /// How long a schedule may take to come to rest once everything is mended: longer than a message is kept for the turn that

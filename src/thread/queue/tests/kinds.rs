@@ -91,7 +91,7 @@ async fn in_a_cluster_conversations_are_spread_over_the_masters_and_each_job_run
     let ports: [u16; 3] = ports();
     let mut servers = Servers::new();
     for port in ports {
-        servers.start(port, &["--cluster-enabled", "yes", "--cluster-node-timeout", "2000"]).await;
+        servers.start(port, &["--cluster-enabled", "yes", "--cluster-node-timeout", "15000"]).await;
     }
     let addresses = ports.map(|port| format!("127.0.0.1:{port}"));
     let mut create = vec!["--cluster", "create"];
@@ -99,11 +99,18 @@ async fn in_a_cluster_conversations_are_spread_over_the_masters_and_each_job_run
     create.extend(["--cluster-replicas", "0", "--cluster-yes"]);
     let first = ports[0].to_string();
     assert!(cli(&first, &create).await.contains("All 16384 slots covered"), "no cluster was made");
-    within(|| async { cli(&first, &["cluster", "info"]).await.contains("cluster_state:ok") }).await;
+    for port in ports.map(|port| port.to_string()) {
+        within(|| async { cli(&port, &["cluster", "info"]).await.contains("cluster_state:ok") }).await;
+    }
     let url = addresses.map(|address| format!("redis://{address}")).join(",");
     let settings = Settings { cluster: true, url: Secret::new(url), ..testing::settings("") };
     let source = Source::Redis(settings);
     let (one, two) = (opened(&source).await, opened(&source).await);
+    // Both know by now who has which slots.
+    for n in 0..40 {
+        let job = elsewhere(&format!("C{n}"), "1.1");
+        within(|| async { joined(&one, job.thread()).await.is_ok() && joined(&two, job.thread()).await.is_ok() }).await;
+    }
 
     for n in 0..40 {
         let job = elsewhere(&format!("C{n}"), "1.1");
